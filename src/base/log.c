@@ -1,0 +1,60 @@
+/* The log: one write(2) a message, so that lines of several threads and processes stay whole. */
+#include "base.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int log_level = -1; /* -1: the environment was not read yet */
+static int log_fd = 2;
+
+static void log_setup(void)
+{
+    static const char *const names[] = {"off", "error", "warn", "info", "debug"};
+    const char *wanted = getenv("BAILEY_LOG");
+    const char *file = getenv("BAILEY_LOG_FILE");
+    int level = BL_LOG_ERROR;
+
+    for (int i = 0; wanted && i < (int)BL_LEN(names); i++)
+        if (strcmp(wanted, names[i]) == 0 || (wanted[0] == '0' + i && !wanted[1]))
+            level = i;
+    if (file && *file) {
+        int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (fd >= 0)
+            __atomic_store_n(&log_fd, fd, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&log_level, level, __ATOMIC_RELEASE);
+}
+
+enum bl_log_level bl_log_level(void)
+{
+    if (__atomic_load_n(&log_level, __ATOMIC_ACQUIRE) < 0)
+        log_setup();
+    return (enum bl_log_level)__atomic_load_n(&log_level, __ATOMIC_RELAXED);
+}
+
+void bl_log_set_level(enum bl_log_level level)
+{
+    bl_log_level();
+    __atomic_store_n(&log_level, (int)level, __ATOMIC_RELEASE);
+}
+
+void bl_log(enum bl_log_level level, const char *format, ...)
+{
+    static const char *const prefix[] = {"", "error: ", "warning: ", "", "debug: "};
+    char line[4096];
+    va_list args;
+    int used, more;
+    ssize_t put;
+
+    if (level > bl_log_level() || level == BL_LOG_OFF)
+        return;
+    used = snprintf(line, sizeof(line), "bailey: %s", prefix[level]);
+    va_start(args, format);
+    more = vsnprintf(line + used, sizeof(line) - (size_t)used - 1, format, args);
+    va_end(args);
+    used += BL_MIN(BL_MAX(more, 0), (int)sizeof(line) - used - 2);
+    line[used++] = '\n';
+    put = write(log_fd, line, (size_t)used);
+    (void)put; /* nobody is left to tell */
+}
