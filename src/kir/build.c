@@ -93,8 +93,7 @@ static void link_instr(struct bl_kir_builder *b, struct bl_kir_instr *instr)
 }
 
 struct bl_kir_instr *bl_kir_emit(struct bl_kir_builder *b, enum bl_kir_op op, const struct bl_kir_attr *attr, uint32_t result_count,
-                                 const enum bl_kir_type *result_types, uint32_t operand_count,
-                                 struct bl_kir_value *const *operands)
+                                 const enum bl_kir_type *result_types, uint32_t operand_count, struct bl_kir_value *const *operands)
 {
     struct bl_arena *arena = b->func->module->arena;
     struct bl_kir_instr *instr = BL_NEW(arena, struct bl_kir_instr);

@@ -312,6 +312,7 @@ const char *bl_kir_sreg_name(enum bl_kir_sreg sreg); /* as PTX writes it, withou
 /* ---- building (build.c) ------------------------------------------------------------------ */
 struct bl_kir_module *bl_kir_module_new(struct bl_arena *arena, const char *name);
 struct bl_kir_func *bl_kir_func_new(struct bl_kir_module *module, const char *name, bool is_kernel);
+/* The name maps keep the first of two symbols or functions of one name. */
 struct bl_kir_symbol *bl_kir_symbol_new(struct bl_kir_module *module, const char *name, enum bl_kir_space space, uint64_t size,
                                         uint32_t align);
 struct bl_kir_value *bl_kir_param_new(struct bl_kir_func *func, enum bl_kir_type type, const char *name);
@@ -338,8 +339,11 @@ struct bl_kir_value *bl_kir_getvar(struct bl_kir_builder *b, struct bl_kir_var *
 void bl_kir_setvar(struct bl_kir_builder *b, struct bl_kir_var *var, struct bl_kir_value *value);
 void bl_kir_jump(struct bl_kir_builder *b, struct bl_kir_block *target);
 void bl_kir_branch(struct bl_kir_builder *b, struct bl_kir_value *pred, struct bl_kir_block *yes, struct bl_kir_block *no);
+void bl_kir_switch(struct bl_kir_builder *b, struct bl_kir_value *index, uint32_t count, struct bl_kir_block *const *targets);
 void bl_kir_remove(struct bl_kir_instr *instr);
 void bl_kir_replace_uses(struct bl_kir_func *func, struct bl_kir_value *old, struct bl_kir_value *by);
+/* Predecessors in one order: by block, then by target. Phi operands follow it, so a pass that adds an edge adds
+ * the operand at that place, and one that removes an edge removes it. */
 void bl_kir_update_preds(struct bl_kir_func *func);
 /* Renumbers blocks and values densely, in order; drops unreachable blocks and their phi operands. */
 void bl_kir_renumber(struct bl_kir_func *func);
@@ -356,10 +360,11 @@ enum bl_status bl_kir_validate(const struct bl_kir_module *module, struct bl_err
 
 /* ---- analyses: each allocates its answer in the module's arena ------------------------------ */
 struct bl_kir_dom { /* dominators.c; needs preds */
-    uint32_t block_count;
-    uint32_t *idom;            /* by block id; the entry's is itself; UINT32_MAX unreachable */
-    uint32_t *ipdom;           /* immediate post-dominator, UINT32_MAX: the exit */
-    uint32_t *rpo, *rpo_index; /* order -> block, block -> order */
+    uint32_t block_count, reachable_count;
+    uint32_t *idom;                   /* by block id; the entry's is itself; UINT32_MAX unreachable */
+    uint32_t *ipdom;                  /* immediate post-dominator, UINT32_MAX: the exit */
+    uint32_t *rpo, *rpo_index;        /* order -> block, block -> order; UINT32_MAX unreachable */
+    uint32_t *tree_first, *tree_last; /* preorder number in the dominator tree; the last one below the block */
 };
 struct bl_kir_dom *bl_kir_dominators(struct bl_kir_func *func);
 bool bl_kir_dominates(const struct bl_kir_dom *dom, uint32_t a, uint32_t b);

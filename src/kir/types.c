@@ -24,9 +24,9 @@ static const struct {
     const char *name;
     uint32_t bits;
 } types[BL_KIR_TYPE_COUNT] = {
-    [BL_KIR_VOID] = {"void", 0}, [BL_KIR_PRED] = {"pred", 1},    [BL_KIR_I8] = {"i8", 8},        [BL_KIR_I16] = {"i16", 16},
-    [BL_KIR_I32] = {"i32", 32},  [BL_KIR_I64] = {"i64", 64},     [BL_KIR_I128] = {"i128", 128},  [BL_KIR_F16] = {"f16", 16},
-    [BL_KIR_BF16] = {"bf16", 16}, [BL_KIR_F32] = {"f32", 32},    [BL_KIR_F64] = {"f64", 64},     [BL_KIR_F16X2] = {"f16x2", 32},
+    [BL_KIR_VOID] = {"void", 0},      [BL_KIR_PRED] = {"pred", 1}, [BL_KIR_I8] = {"i8", 8},       [BL_KIR_I16] = {"i16", 16},
+    [BL_KIR_I32] = {"i32", 32},       [BL_KIR_I64] = {"i64", 64},  [BL_KIR_I128] = {"i128", 128}, [BL_KIR_F16] = {"f16", 16},
+    [BL_KIR_BF16] = {"bf16", 16},     [BL_KIR_F32] = {"f32", 32},  [BL_KIR_F64] = {"f64", 64},    [BL_KIR_F16X2] = {"f16x2", 32},
     [BL_KIR_BF16X2] = {"bf16x2", 32},
 };
 
