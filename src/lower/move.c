@@ -1,0 +1,87 @@
+/* Moves and addresses: mov, cvta, isspacep, alloca, stacksave, stackrestore. */
+#include "lower/internal.h"
+
+/* mov, with vectors on either side packed or unpacked; a vector register moves part by part. */
+bool bl_lower_mov(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    const struct bl_ptx_operand *d = &i->operands[0], *a = &i->operands[1];
+    enum bl_kir_type type = bl_lower_type(i->types[0]);
+
+    if (HAS(v2) || HAS(v4)) {
+        uint32_t count = HAS(v2) ? 2 : 4;
+        if (d->kind != BL_PTX_VECTOR || a->kind != BL_PTX_VECTOR || d->item_count != count || a->item_count != count)
+            return false;
+        for (uint32_t n = 0; n < count; n++)
+            bl_lower_write(l, &d->items[n], bl_lower_read(l, &a->items[n], type), false);
+        return true;
+    }
+    bl_lower_write(l, d, bl_lower_read(l, a, type), false);
+    return true;
+}
+
+bool bl_lower_cvta(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    enum bl_kir_space space = bl_lower_space_of(i), own;
+    const struct bl_ptx_operand *a = &i->operands[1];
+    enum bl_kir_type type = bl_lower_type(i->types[0]);
+    struct bl_kir_attr attr = {0};
+    struct bl_kir_value *value;
+
+    /* a device function's parameters stand in local memory */
+    if (space == BL_KIR_PARAM && !l->source->is_entry)
+        space = BL_KIR_LOCAL;
+    attr.space = (uint8_t)space;
+    if (HAS(to)) {
+        value = bl_lower_read(l, a, BL_KIR_I64);
+        value = bl_lower_op(l, BL_KIR_OP_from_generic, &attr, BL_KIR_I64, value, NULL, NULL);
+    } else {
+        if (a->kind == BL_PTX_SYMBOL && a->symbol->kind != BL_PTX_SYM_FUNC) {
+            value = bl_lower_address_of(l, a->symbol, a->offset, &own);
+            attr.space = (uint8_t)own;
+        } else {
+            value = bl_lower_read(l, a, bl_lower_register_type(a) == BL_KIR_I32 ? BL_KIR_I32 : BL_KIR_I64);
+            if (value->type == BL_KIR_I32 && space != BL_KIR_SHARED && space != BL_KIR_LOCAL)
+                value = bl_lower_resize(l, value, BL_KIR_I64, false);
+        }
+        value = bl_lower_op(l, BL_KIR_OP_to_generic, &attr, BL_KIR_I64, value, NULL, NULL);
+    }
+    bl_lower_write(l, &i->operands[0], bl_lower_resize(l, value, type, false), false);
+    return true;
+}
+
+bool bl_lower_isspacep(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bl_kir_attr attr = {.space = (uint8_t)bl_lower_space_of(i)};
+    struct bl_kir_value *value;
+
+    if (attr.space == BL_KIR_PARAM && !l->source->is_entry)
+        attr.space = BL_KIR_LOCAL;
+    value = bl_lower_op(l, BL_KIR_OP_isspacep, &attr, BL_KIR_PRED, bl_lower_read(l, &i->operands[1], BL_KIR_I64), NULL, NULL);
+    bl_lower_write(l, &i->operands[0], value, false);
+    return true;
+}
+
+/* alloca.u64 pointer, bytes, align */
+bool bl_lower_alloca(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bl_kir_attr attr = {.align = 8};
+    struct bl_kir_value *bytes = bl_lower_read(l, &i->operands[1], bl_lower_type(i->types[0]));
+
+    if (i->operand_count > 2 && i->operands[2].kind == BL_PTX_INT)
+        attr.align = (uint32_t)BL_MIN(BL_MAX(i->operands[2].bits, 1u), 4096u);
+    bl_lower_write(l, &i->operands[0], bl_lower_op(l, BL_KIR_OP_alloca, &attr, BL_KIR_I64, bytes, NULL, NULL), false);
+    return true;
+}
+
+bool bl_lower_stacksave(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    bl_lower_write(l, &i->operands[0], bl_lower_op(l, BL_KIR_OP_stacksave, NULL, BL_KIR_I64, NULL, NULL, NULL), false);
+    return true;
+}
+
+bool bl_lower_stackrestore(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bl_kir_value *value = bl_lower_read(l, &i->operands[0], BL_KIR_I64);
+    bl_kir_emit(&l->b, BL_KIR_OP_stackrestore, NULL, 0, NULL, 1, &value);
+    return true;
+}
