@@ -159,7 +159,7 @@ bool bl_lower_ld(struct bl_lower *l, const struct bl_ptx_instr *i)
     for (uint32_t n = 0; n < attr.vec; n++)
         types[n] = type;
     if (address.kind == BL_LOWER_ENTRY) {
-        attr.order = BL_KIR_WEAK;
+        attr = (struct bl_kir_attr){.imm = attr.imm, .type = attr.type, .vec = attr.vec, .align = attr.align};
         load = bl_kir_emit(&l->b, BL_KIR_OP_param, &attr, attr.vec, types, 0, NULL);
     } else {
         load = bl_kir_emit(&l->b, BL_KIR_OP_load, &attr, attr.vec, types, 1, &address.base);
@@ -239,7 +239,7 @@ static bool atom_of(const struct bl_ptx_instr *i, enum bl_kir_atom *atom)
 static struct bl_kir_attr atomic_attr(const struct bl_ptx_instr *i, enum bl_kir_type type, enum bl_kir_atom atom,
                                       const struct bl_lower_address *address)
 {
-    struct bl_kir_attr attr = {.type = (uint8_t)type, .vec = 1, .space = (uint8_t)address->space, .atom = (uint8_t)atom};
+    struct bl_kir_attr attr = {.type = (uint8_t)type, .space = (uint8_t)address->space, .atom = (uint8_t)atom};
     attr.imm = (uint64_t)address->offset;
     attr.align = bl_kir_type_bits(type) / 8;
     attr.order = (uint8_t)order_of(i, BL_KIR_RELAXED);
@@ -442,8 +442,10 @@ static bool copy_async(struct bl_lower *l, const struct bl_ptx_instr *i)
 
 bool bl_lower_cp(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
-    if (!HAS(async) || HAS(bulk) || HAS(reduce) || HAS(mbarrier))
+    if (!HAS(async) || HAS(bulk) || HAS(reduce))
         return false;
+    if (HAS(mbarrier))
+        return bl_lower_copy_arrive(l, i);
     if (HAS(commit_group) || HAS(wait_group) || HAS(wait_all))
         return true;
     return copy_async(l, i);
