@@ -187,6 +187,8 @@ bool bl_lower_cvt(struct bl_lower *l, const struct bl_ptx_instr *i)
         return false;
     if (HAS(pack))
         return pack_saturated(l, i);
+    if (bl_lower_is_small(to) || bl_lower_is_small(from))
+        return bl_lower_cvt_small(l, i);
     if (to == BL_PTX_F16X2 || to == BL_PTX_BF16X2)
         return floats_to_packed(l, i);
     if (to == BL_PTX_TF32)

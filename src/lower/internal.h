@@ -142,6 +142,8 @@ struct bl_kir_attr bl_lower_float_attr(const struct bl_ptx_instr *i);
 struct bl_kir_value *bl_lower_part(struct bl_lower *l, struct bl_kir_value *whole, int64_t offset, enum bl_kir_type type);
 struct bl_kir_value *bl_lower_set_part(struct bl_lower *l, struct bl_kir_value *whole, int64_t offset, struct bl_kir_value *part);
 
+bool bl_lower_is_small(enum bl_ptx_type type); /* smallfloat.c: a pair of at most 8-bit floats */
+bool bl_lower_cvt_small(struct bl_lower *l, const struct bl_ptx_instr *i);
 bool bl_lower_copy_arrive(struct bl_lower *l, const struct bl_ptx_instr *i); /* mbarrier.c */
 
 /* ---- variables (lower.c), functions and instructions (function.c) ----------------------------- */
