@@ -86,9 +86,11 @@ bool bl_lower_setp(struct bl_lower *l, const struct bl_ptx_instr *i)
 }
 
 /* What set gives for true: 1.0 in a float type, all ones in an integer one. */
-static struct bl_kir_value *truth(struct bl_lower *l, enum bl_kir_type type)
+static struct bl_kir_value *one_or_zero(struct bl_lower *l, struct bl_kir_value *pred, enum bl_kir_type type)
 {
-    return bl_kir_type_is_float(type) ? bl_lower_float(l, type, 1.0) : bl_lower_const(l, type, ~UINT64_C(0));
+    struct bl_kir_value *zero = bl_lower_const(l, type, 0);
+    struct bl_kir_value *one = bl_kir_type_is_float(type) ? bl_lower_float(l, type, 1.0) : bl_lower_const(l, type, ~UINT64_C(0));
+    return bl_lower_select(l, pred, one, zero);
 }
 
 bool bl_lower_set(struct bl_lower *l, const struct bl_ptx_instr *i)
@@ -99,13 +101,12 @@ bool bl_lower_set(struct bl_lower *l, const struct bl_ptx_instr *i)
     if (i->type_count < 2 || !compare(l, i, i->types[1], preds))
         return false;
     if (!preds[1]) {
-        preds[0] = combine(l, i, preds[0], 3);
-        bl_lower_write(l, &i->operands[0], bl_lower_select(l, preds[0], truth(l, type), bl_lower_const(l, type, 0)), false);
+        bl_lower_write(l, &i->operands[0], one_or_zero(l, combine(l, i, preds[0], 3), type), false);
         return true;
     }
     part = type == BL_KIR_F16X2 ? BL_KIR_F16 : type == BL_KIR_BF16X2 ? BL_KIR_BF16 : BL_KIR_I16;
     for (int h = 0; h < 2; h++)
-        halves[h] = bl_lower_select(l, combine(l, i, preds[h], 3), truth(l, part), bl_lower_const(l, part, 0));
+        halves[h] = one_or_zero(l, combine(l, i, preds[h], 3), part);
     bl_lower_write(l, &i->operands[0], bl_lower_pack(l, type, 2, halves), false);
     return true;
 }

@@ -124,7 +124,7 @@ static bool floats_to_packed(struct bl_lower *l, const struct bl_ptx_instr *i)
  * Infinities stay; a NaN becomes 0x7fffffff. */
 static bool float_to_tf32(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
-    struct bl_kir_value *bits = bl_lower_read(l, &i->operands[1], BL_KIR_I32), *magnitude, *rounded, *odd;
+    struct bl_kir_value *bits = bl_lower_read(l, &i->operands[1], BL_KIR_I32), *magnitude, *rounded, *odd, *infinity;
 
     if (HAS(relu) || HAS(satfinite))
         return false;
@@ -133,16 +133,16 @@ static bool float_to_tf32(struct bl_lower *l, const struct bl_ptx_instr *i)
     if (HAS(rna)) {
         rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 0x1000), NULL);
     } else if (!HAS(rz)) {
-        odd = bl_lower_op(l, BL_KIR_OP_bfe_u, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 13),
-                          bl_lower_const(l, BL_KIR_I32, 1));
+        odd = bl_lower_op(l, BL_KIR_OP_lshr, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 13), NULL);
+        odd = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I32, odd, bl_lower_const(l, BL_KIR_I32, 1), NULL);
         rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 0xfff), NULL);
         rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, rounded, odd, NULL);
     }
     rounded = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I32, rounded, bl_lower_const(l, BL_KIR_I32, 0xffffe000), NULL);
-    rounded =
-        bl_lower_select(l, bl_lower_compare(l, BL_KIR_LO, magnitude, bl_lower_const(l, BL_KIR_I32, 0x7f800000)), rounded,
-                        bl_lower_select(l, bl_lower_compare(l, BL_KIR_EQ, magnitude, bl_lower_const(l, BL_KIR_I32, 0x7f800000)),
-                                        bits, bl_lower_const(l, BL_KIR_I32, 0x7fffffff)));
+    infinity = bl_lower_const(l, BL_KIR_I32, 0x7f800000);
+    odd = bl_lower_const(l, BL_KIR_I32, 0x7fffffff);
+    bits = bl_lower_select(l, bl_lower_compare(l, BL_KIR_EQ, magnitude, infinity), bits, odd);
+    rounded = bl_lower_select(l, bl_lower_compare(l, BL_KIR_LO, magnitude, infinity), rounded, bits);
     bl_lower_write(l, &i->operands[0], rounded, false);
     return true;
 }

@@ -129,8 +129,11 @@ static struct bl_kir_value *product(struct bl_lower *l, const struct bl_ptx_inst
     bool sign = bl_lower_is_signed(i->types[0]);
     struct bl_kir_value *a = bl_lower_read(l, &i->operands[1], type), *b = bl_lower_read(l, &i->operands[2], type);
 
-    if (HAS(wide))
-        return binary(l, BL_KIR_OP_mul, bl_lower_resize(l, a, wide, sign), bl_lower_resize(l, b, wide, sign));
+    if (HAS(wide)) {
+        a = bl_lower_resize(l, a, wide, sign);
+        b = bl_lower_resize(l, b, wide, sign);
+        return binary(l, BL_KIR_OP_mul, a, b);
+    }
     return binary(l, HAS(hi) ? (sign ? BL_KIR_OP_mulhi_s : BL_KIR_OP_mulhi_u) : BL_KIR_OP_mul, a, b);
 }
 
@@ -169,7 +172,8 @@ static struct bl_kir_value *product24(struct bl_lower *l, const struct bl_ptx_in
     struct bl_kir_value *factors[2], *t;
 
     for (int f = 0; f < 2; f++) {
-        t = binary(l, BL_KIR_OP_shl, bl_lower_read32(l, &i->operands[1 + f]), bl_lower_const(l, BL_KIR_I32, 8));
+        t = bl_lower_read32(l, &i->operands[1 + f]);
+        t = binary(l, BL_KIR_OP_shl, t, bl_lower_const(l, BL_KIR_I32, 8));
         factors[f] = shift_right(l, sign, t, 8);
         if (HAS(hi))
             factors[f] = bl_lower_resize(l, factors[f], BL_KIR_I64, sign);
@@ -194,7 +198,8 @@ bool bl_lower_sad(struct bl_lower *l, const struct bl_ptx_instr *i)
     enum bl_kir_type type = bl_lower_type(i->types[0]);
     struct bl_kir_value *a = bl_lower_read(l, &i->operands[1], type), *b = bl_lower_read(l, &i->operands[2], type);
     struct bl_kir_value *less = bl_lower_compare(l, bl_lower_is_signed(i->types[0]) ? BL_KIR_LT : BL_KIR_LO, a, b);
-    struct bl_kir_value *distance = bl_lower_select(l, less, binary(l, BL_KIR_OP_sub, b, a), binary(l, BL_KIR_OP_sub, a, b));
+    struct bl_kir_value *up = binary(l, BL_KIR_OP_sub, b, a), *down = binary(l, BL_KIR_OP_sub, a, b);
+    struct bl_kir_value *distance = bl_lower_select(l, less, up, down);
     bl_lower_write(l, &i->operands[0], binary(l, BL_KIR_OP_add, bl_lower_read(l, &i->operands[3], type), distance), false);
     return true;
 }

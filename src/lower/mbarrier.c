@@ -58,13 +58,17 @@ static void complete(struct bl_lower *l, const struct bl_lower_address *address,
 {
     const uint64_t counts = ((UINT64_C(1) << EXPECTED) - 1) | ~((UINT64_C(1) << TX) - 1);
     struct bl_kir_block *last = bl_kir_block_new(l->func, NULL), *after = bl_kir_block_new(l->func, NULL);
-    struct bl_kir_value *left = binary(l, BL_KIR_OP_and, now, number(l, counts)), *odd, *expected, *flip;
+    struct bl_kir_value *left = binary(l, BL_KIR_OP_and, now, number(l, counts)), *odd, *expected, *flip, *up, *down;
 
     bl_kir_branch(&l->b, bl_lower_compare(l, BL_KIR_EQ, left, number(l, 0)), last, after);
     bl_lower_start_block(l, last);
-    expected = binary(l, BL_KIR_OP_and, shift(l, BL_KIR_OP_lshr, now, EXPECTED), number(l, (1 << EXPECTED) - 1));
-    odd = bl_lower_compare(l, BL_KIR_NE, binary(l, BL_KIR_OP_and, now, number(l, UINT64_C(1) << PHASE)), number(l, 0));
-    flip = bl_lower_select(l, odd, number(l, 0 - (UINT64_C(1) << PHASE)), number(l, UINT64_C(1) << PHASE));
+    expected = shift(l, BL_KIR_OP_lshr, now, EXPECTED);
+    expected = binary(l, BL_KIR_OP_and, expected, number(l, (1 << EXPECTED) - 1));
+    up = number(l, UINT64_C(1) << PHASE);
+    down = number(l, 0 - (UINT64_C(1) << PHASE));
+    odd = binary(l, BL_KIR_OP_and, now, up);
+    odd = bl_lower_compare(l, BL_KIR_NE, odd, number(l, 0));
+    flip = bl_lower_select(l, odd, down, up);
     add_to(l, address, binary(l, BL_KIR_OP_add, expected, flip));
     bl_kir_jump(&l->b, after);
     bl_lower_start_block(l, after);
@@ -117,7 +121,8 @@ static bool test(struct bl_lower *l, const struct bl_ptx_instr *i, const struct 
         then = shift(l, BL_KIR_OP_shl, bl_lower_resize(l, bl_lower_read32(l, &i->operands[2]), BL_KIR_I64, false), PHASE);
     else
         then = bl_lower_read(l, &i->operands[2], BL_KIR_I64);
-    done = binary(l, BL_KIR_OP_and, binary(l, BL_KIR_OP_xor, now, then), number(l, UINT64_C(1) << PHASE));
+    done = binary(l, BL_KIR_OP_xor, now, then);
+    done = binary(l, BL_KIR_OP_and, done, number(l, UINT64_C(1) << PHASE));
     done = bl_lower_compare(l, BL_KIR_NE, done, number(l, 0));
     bl_lower_write(l, &i->operands[0], done, false);
     if (!HAS(try_wait))

@@ -37,7 +37,8 @@ static struct bl_kir_value *encode(struct bl_lower *l, const struct format *to, 
 {
     uint32_t drop = 23u - to->mantissa, smallest = (128u - to->bias) << 23; /* the smallest normal number, in f32 bits */
     struct bl_kir_attr nearest = {.round = BL_KIR_RN};
-    struct bl_kir_value *bits = bl_lower_resize(l, value, BL_KIR_I32, false), *magnitude, *normal, *subnormal, *sign, *code, *odd;
+    struct bl_kir_value *bits = bl_lower_resize(l, value, BL_KIR_I32, false), *magnitude, *normal, *subnormal, *sign, *code, *odd,
+                        *zero;
 
     magnitude = binary(l, BL_KIR_OP_and, bits, 0x7fffffff);
     sign = binary(l, BL_KIR_OP_shl, binary(l, BL_KIR_OP_lshr, bits, 31), to->exponent + to->mantissa);
@@ -50,13 +51,13 @@ static struct bl_kir_value *encode(struct bl_lower *l, const struct format *to, 
     subnormal = bl_lower_op(l, BL_KIR_OP_ftoi_u, &nearest, BL_KIR_I32, subnormal, NULL, NULL);
     code = bl_lower_compare(l, BL_KIR_LO, magnitude, bl_lower_const(l, BL_KIR_I32, smallest));
     code = binary(l, BL_KIR_OP_min_u, bl_lower_select(l, code, subnormal, normal), to->largest);
+    zero = bl_lower_const(l, BL_KIR_I32, 0);
     if (relu)
-        code = bl_lower_select(l, bl_lower_compare(l, BL_KIR_LT, bits, bl_lower_const(l, BL_KIR_I32, 0)),
-                               bl_lower_const(l, BL_KIR_I32, 0), code);
+        code = bl_lower_select(l, bl_lower_compare(l, BL_KIR_LT, bits, zero), zero, code);
     else
         code = both(l, BL_KIR_OP_or, code, sign);
-    return bl_lower_select(l, bl_lower_compare(l, BL_KIR_HI, magnitude, bl_lower_const(l, BL_KIR_I32, 0x7f800000)),
-                           bl_lower_const(l, BL_KIR_I32, to->nan), code);
+    odd = bl_lower_compare(l, BL_KIR_HI, magnitude, bl_lower_const(l, BL_KIR_I32, 0x7f800000));
+    return bl_lower_select(l, odd, bl_lower_const(l, BL_KIR_I32, to->nan), code);
 }
 
 /* A code in 16 bits to f16, which holds every number of these formats: the magnitude's bits, read as f16, are the number but

@@ -23,7 +23,8 @@ static struct bl_kir_value *lane(struct bl_lower *l, const struct bl_ptx_instr *
     case AVRG: /* rounded away from zero where it is not negative */
         sum = binary(l, BL_KIR_OP_add, a, b);
         up = bl_lower_select(l, bl_lower_compare(l, BL_KIR_GE, sum, zero), one, zero);
-        return binary(l, BL_KIR_OP_ashr, binary(l, BL_KIR_OP_add, sum, up), bl_lower_const(l, BL_KIR_I32, 1));
+        sum = binary(l, BL_KIR_OP_add, sum, up);
+        return binary(l, BL_KIR_OP_ashr, sum, bl_lower_const(l, BL_KIR_I32, 1));
     case ABSDIFF:
         return bl_lower_op(l, BL_KIR_OP_abs, NULL, a->type, binary(l, BL_KIR_OP_sub, a, b), NULL, NULL);
     case MIN:
@@ -72,13 +73,14 @@ static bool simd(struct bl_lower *l, const struct bl_ptx_instr *i, enum video op
     bool sign = bl_lower_is_signed(i->types[0]);
     struct bl_kir_instr *a = bl_lower_unpack(l, bl_lower_read32(l, &i->operands[1]), part);
     struct bl_kir_instr *b = bl_lower_unpack(l, bl_lower_read32(l, &i->operands[2]), part);
-    struct bl_kir_value *sum = NULL, *d, *parts[4];
+    struct bl_kir_value *sum = NULL, *d, *x, *y, *parts[4];
 
     if (HAS(add))
         sum = bl_lower_read32(l, &i->operands[3]);
     for (uint32_t n = 0; n < lanes; n++) {
-        d = lane(l, i, op, bl_lower_resize(l, a->results[n], BL_KIR_I32, bl_lower_is_signed(i->types[1])),
-                 bl_lower_resize(l, b->results[n], BL_KIR_I32, bl_lower_is_signed(i->types[2])));
+        x = bl_lower_resize(l, a->results[n], BL_KIR_I32, bl_lower_is_signed(i->types[1]));
+        y = bl_lower_resize(l, b->results[n], BL_KIR_I32, bl_lower_is_signed(i->types[2]));
+        d = lane(l, i, op, x, y);
         if (HAS(sat))
             d = clamp(l, d, 32 / lanes, sign);
         if (sum)

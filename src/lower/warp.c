@@ -54,9 +54,11 @@ bool bl_lower_vote(struct bl_lower *l, const struct bl_ptx_instr *i)
 bool bl_lower_match(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     static const enum bl_kir_type types[2] = {BL_KIR_I32, BL_KIR_PRED};
-    struct bl_kir_value *operands[2] = {bl_lower_read(l, &i->operands[1], bl_lower_type(i->types[0])), member_mask(l, i, 2)};
+    struct bl_kir_value *operands[2];
     struct bl_kir_instr *match;
 
+    operands[0] = bl_lower_read(l, &i->operands[1], bl_lower_type(i->types[0]));
+    operands[1] = member_mask(l, i, 2);
     if (HAS(any)) {
         match = bl_kir_emit(&l->b, BL_KIR_OP_match_any, NULL, 1, types, 2, operands);
     } else {

@@ -134,8 +134,9 @@ static void instructions_become_kir(void **state)
 static const char whole[] =
     ".version 9.0\n.target sm_90\n.address_size 64\n"
     ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
-    ".global .align 8 .u64 table[2] = {target, generic(numbers)};\n"
+    ".func (.param .align 8 .b8 r[16]) target (.param .align 8 .b8 v[16], .param .b32 n);\n"
     ".const .align 4 .b32 numbers[3] = {1, -2, 0x7fffffff};\n"
+    ".global .align 8 .u64 table[2] = {target, generic(numbers)};\n"
     ".global .align 1 .b8 packed[9] = {7, 0xFF(numbers), 0xFF00(numbers), 0xFF0000(numbers), 0xFF000000(numbers), "
     "0xFF00000000(numbers), 0xFF0000000000(numbers), 0xFF000000000000(numbers), 0xFF00000000000000(numbers)};\n"
     ".func (.param .align 8 .b8 r[16]) target (.param .align 8 .b8 v[16], .param .b32 n)\n"
