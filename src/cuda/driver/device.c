@@ -1,0 +1,274 @@
+/* Devices: how many, what they are called, what they can do. */
+#include "cuda/driver/driver.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+struct bl_cu_device *bl_cu_device(CUdevice ordinal)
+{
+    return ordinal >= 0 && ordinal < bl_cu_device_count ? &bl_cu_devices[ordinal] : NULL;
+}
+
+CUresult bl_cuDeviceGet(CUdevice *device, int ordinal)
+{
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!bl_cu_device(ordinal))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetCount(int *count)
+{
+    if (!count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = bl_cu_device_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!name || len <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    snprintf(name, (size_t)len, "%s", device->device->props.name);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!uuid)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    memcpy(uuid->bytes, device->device->props.uuid, sizeof(uuid->bytes));
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+    return bl_cuDeviceGetUuid_v2(uuid, dev); /* they differ only where a device is split (MIG) */
+}
+
+CUresult bl_cuDeviceGetLuid(char *luid, unsigned int *device_node_mask, CUdevice dev)
+{
+    if (!bl_cu_device(dev))
+        return CUDA_ERROR_INVALID_DEVICE;
+    return luid && device_node_mask ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE; /* Windows only */
+}
+
+CUresult bl_cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *bytes = device->device->props.total_memory;
+    return CUDA_SUCCESS;
+}
+
+/* Sizes of more than 2 GiB are reported as the largest int. */
+static int clamp(int64_t value)
+{
+    return (int)BL_MIN(value, (int64_t)INT32_MAX);
+}
+
+int bl_cu_device_attribute(const struct bl_cu_device *device, CUdevice_attribute attribute, bool *known)
+{
+    const struct bl_device_props *props = &device->device->props;
+    *known = true;
+    switch (attribute) {
+#define ATTRIBUTE(name, value)                                                                                                     \
+    case CU_DEVICE_ATTRIBUTE_##name:                                                                                               \
+        return clamp((int64_t)(value));
+#include "cuda/driver/attributes.def"
+#undef ATTRIBUTE
+    default:
+        *known = false;
+        return 0;
+    }
+}
+
+CUresult bl_cuDeviceGetAttribute(int *value, CUdevice_attribute attrib, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    bool known;
+    int found = bl_cu_device_attribute(device, attrib, &known);
+    if (!known)
+        return CUDA_ERROR_INVALID_VALUE;
+    *value = found;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!prop)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    const struct bl_device_props *props = &device->device->props;
+    *prop = (CUdevprop){.maxThreadsPerBlock = props->max_threads_per_block,
+                        .sharedMemPerBlock = clamp((int64_t)props->shared_per_block),
+                        .totalConstantMemory = 65536,
+                        .SIMDWidth = BL_WARP,
+                        .memPitch = INT32_MAX,
+                        .regsPerBlock = props->registers_per_block,
+                        .clockRate = props->clock_khz,
+                        .textureAlign = 512};
+    memcpy(prop->maxThreadsDim, props->max_block_dim, sizeof(prop->maxThreadsDim));
+    memcpy(prop->maxGridSize, props->max_grid_dim, sizeof(prop->maxGridSize));
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!major || !minor)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *major = device->device->props.compute_major;
+    *minor = device->device->props.compute_minor;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetPCIBusId(char *pci_bus_id, int len, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!pci_bus_id || len <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    const struct bl_device_props *props = &device->device->props;
+    char text[32];
+    int length = snprintf(text, sizeof(text), "%08x:%02x:%02x.0", (unsigned)props->pci_domain, (unsigned)props->pci_bus & 0xff,
+                          (unsigned)props->pci_device & 0xff);
+    const char *start = len > length ? text : text + 4; /* programs give 13 bytes for the form with four digits of domain */
+    snprintf(pci_bus_id, (size_t)len, "%s", start);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pci_bus_id)
+{
+    unsigned domain = 0, bus, slot, function = 0;
+    if (!dev || !pci_bus_id)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (sscanf(pci_bus_id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
+        domain = 0;
+        if (sscanf(pci_bus_id, "%x:%x.%x", &bus, &slot, &function) < 2)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (int i = 0; i < bl_cu_device_count; i++) {
+        const struct bl_device_props *props = &bl_cu_devices[i].device->props;
+        if ((unsigned)props->pci_domain == domain && (unsigned)props->pci_bus == bus && (unsigned)props->pci_device == slot) {
+            *dev = i;
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult bl_cuDeviceGetTexture1DLinearMaxWidth(size_t *max_width_in_elements, CUarray_format format, unsigned num_channels,
+                                               CUdevice dev)
+{
+    if (!max_width_in_elements || !num_channels || num_channels > 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!bl_cu_device(dev))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *max_width_in_elements = (size_t)1 << 28;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType type, CUdevice dev)
+{
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!bl_cu_device(dev))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
+/* ---- pairs of devices ---------------------------------------------------------------------- */
+
+CUresult bl_cuDeviceCanAccessPeer(int *can_access_peer, CUdevice dev, CUdevice peer_dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev), *peer = bl_cu_device(peer_dev);
+    if (!can_access_peer)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device || !peer)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *can_access_peer = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice src_device, CUdevice dst_device)
+{
+    if (!value || attrib < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
+        attrib > CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!bl_cu_device(src_device) || !bl_cu_device(dst_device) || src_device == dst_device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
+/* ---- small things ---------------------------------------------------------------------------- */
+
+CUresult bl_cuProfilerInitialize(const char *config_file, const char *output_file, CUoutput_mode output_mode)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult bl_cuProfilerStart(void)
+{
+    struct bl_cu_context *context;
+    return bl_cu_current_quiet(&context);
+}
+
+CUresult bl_cuProfilerStop(void)
+{
+    struct bl_cu_context *context;
+    return bl_cu_current_quiet(&context);
+}
+
+CUresult bl_cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current_quiet(&context);
+    return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;
+}
+
+CUresult bl_cuDeviceGraphMemTrim(CUdevice device)
+{
+    return bl_cu_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult bl_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    if (!bl_cu_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!value || attr < CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT || attr > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+        return CUDA_ERROR_INVALID_VALUE;
+    *(cuuint64_t *)value = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    if (!bl_cu_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!value || (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,195 @@
+/* Events: a fence of the device with CUDA's rules about timing and states around it. */
+#include "cuda/driver/driver.h"
+
+#define EVENT_FLAGS (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)
+
+/* Events of a context that goes away must go too, so each context's are in a list under one lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct node {
+    struct bl_cu_event *event;
+    struct node *previous, *next;
+} * all;
+
+static const struct bl_device_ops *ops_of(const struct bl_cu_event *event)
+{
+    return event->context->device->device->ops;
+}
+
+CUresult bl_cuEventCreate(CUevent *event, unsigned int flags)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!event || flags & ~(unsigned)EVENT_FLAGS)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS)
+        return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    struct bl_cu_event *made = bl_cu_new(BL_CU_EVENT);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->context = context;
+    made->flags = flags;
+    enum bl_status status = context->device->device->ops->fence_create(context->device->device, &made->fence);
+    struct node *node = status == BL_OK ? bl_calloc(1, sizeof(*node)) : NULL;
+    if (!node) {
+        if (status == BL_OK)
+            ops_of(made)->fence_destroy(made->fence);
+        bl_cu_recycle(made);
+        return status == BL_OK ? CUDA_ERROR_OUT_OF_MEMORY : bl_cu_result(context, status);
+    }
+    node->event = made;
+    made->node = node;
+    pthread_mutex_lock(&lock);
+    node->next = all;
+    if (all)
+        all->previous = node;
+    all = node;
+    pthread_mutex_unlock(&lock);
+    bl_cu_publish(made);
+    *event = BL_CU_HANDLE(CUevent, made);
+    return CUDA_SUCCESS;
+}
+
+static void event_free(struct bl_cu_event *event)
+{
+    struct node *node = event->node;
+    pthread_mutex_lock(&lock);
+    if (node->previous)
+        node->previous->next = node->next;
+    else
+        all = node->next;
+    if (node->next)
+        node->next->previous = node->previous;
+    pthread_mutex_unlock(&lock);
+    bl_free(node);
+    ops_of(event)->fence_destroy(event->fence);
+    bl_cu_recycle(event);
+}
+
+CUresult bl_cuEventDestroy_v2(CUevent event)
+{
+    struct bl_cu_event *found = bl_cu_object(event, BL_CU_EVENT);
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current_quiet(&context);
+    if (!found || !bl_cu_unpublish(found))
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_HANDLE;
+    event_free(found);
+    return CUDA_SUCCESS;
+}
+
+void bl_cu_events_drop(struct bl_cu_context *context)
+{
+    for (;;) {
+        struct bl_cu_event *event = NULL;
+        pthread_mutex_lock(&lock);
+        for (struct node *node = all; node && !event; node = node->next)
+            if (node->event->context == context && bl_cu_unpublish(node->event))
+                event = node->event;
+        pthread_mutex_unlock(&lock);
+        if (!event)
+            return;
+        event_free(event);
+    }
+}
+
+CUresult bl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_enter(stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags) /* external recording is for captured streams */
+        return CUDA_ERROR_ILLEGAL_STATE;
+    if (object->context != found->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    enum bl_status status = ops_of(object)->fence_record(found->queue, object->fence);
+    if (status == BL_OK)
+        atomic_store(&object->recorded, true);
+    bl_cu_stream_touched(found);
+    return bl_cu_result(found->context, status);
+}
+
+CUresult bl_cuEventRecord(CUevent event, CUstream stream)
+{
+    return bl_cuEventRecordWithFlags(event, stream, 0);
+}
+
+CUresult bl_cuEventQuery(CUevent event)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_event *found = bl_cu_object(event, BL_CU_EVENT);
+    if (!found)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!atomic_load(&found->recorded))
+        return CUDA_SUCCESS;
+    return bl_cu_result(found->context, ops_of(found)->fence_query(found->fence));
+}
+
+CUresult bl_cuEventSynchronize(CUevent event)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_event *found = bl_cu_object(event, BL_CU_EVENT);
+    if (!found)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!atomic_load(&found->recorded))
+        return CUDA_SUCCESS;
+    return bl_cu_result(found->context, ops_of(found)->fence_wait(found->fence));
+}
+
+CUresult bl_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_event *first = bl_cu_object(start, BL_CU_EVENT), *second = bl_cu_object(end, BL_CU_EVENT);
+    if (!first || !second)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!milliseconds)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!atomic_load(&first->recorded) || !atomic_load(&second->recorded) ||
+        (first->flags | second->flags) & CU_EVENT_DISABLE_TIMING)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (first->context != second->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    enum bl_status status = ops_of(first)->fence_query(first->fence);
+    if (status == BL_OK)
+        status = ops_of(second)->fence_query(second->fence);
+    if (status != BL_OK)
+        return bl_cu_result(first->context, status);
+    uint64_t from = ops_of(first)->fence_time(first->fence), to = ops_of(second)->fence_time(second->fence);
+    *milliseconds = (float)((double)(int64_t)(to - from) * 1e-6);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_enter(stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!atomic_load(&object->recorded))
+        return CUDA_SUCCESS;
+    if (object->context->device != found->context->device) /* two devices: let the host wait */
+        return bl_cu_result(object->context, ops_of(object)->fence_wait(object->fence));
+    enum bl_status status = ops_of(object)->fence_wait_queue(found->queue, object->fence);
+    bl_cu_stream_touched(found);
+    return bl_cu_result(found->context, status);
+}

@@ -1,0 +1,415 @@
+/* Stream-ordered allocation: memory pools, cuMemAllocAsync and cuMemFreeAsync.
+ *
+ * An allocation is made at once; a free takes effect when its stream gets there. What is freed stays in the pool up to the
+ * release threshold (cut back at the synchronisations that the program makes through cuMemPoolTrimTo, or when a request finds
+ * no block) and is handed out again by size, which is what makes an allocate and free pair cheap.
+ */
+#include "cuda/driver/driver.h"
+
+enum { POOL_BLOCKS = 64 };
+
+struct bl_cu_pool {
+    struct bl_cu_object object;
+    struct bl_cu_device *device;
+    bool is_default;
+    pthread_mutex_t lock;
+    uint64_t threshold, used, used_high, reserved, reserved_high;
+    int reuse_event, reuse_opportunistic, reuse_internal;
+    uint32_t kept; /* blocks that are free and kept */
+    struct {
+        uint64_t base, size;
+    } * blocks; /* owned, POOL_BLOCKS of them */
+};
+_Static_assert(sizeof(struct bl_cu_pool) <= 512, "handle.c sets aside 512 bytes");
+
+static struct bl_cu_pool *pool_new(struct bl_cu_device *device, bool is_default)
+{
+    struct bl_cu_pool *pool = bl_cu_new(BL_CU_POOL);
+    if (!pool)
+        return NULL;
+    pool->blocks = bl_calloc(POOL_BLOCKS, sizeof(*pool->blocks));
+    if (!pool->blocks) {
+        bl_cu_recycle(pool);
+        return NULL;
+    }
+    pool->device = device;
+    pool->is_default = is_default;
+    pool->reuse_event = pool->reuse_opportunistic = pool->reuse_internal = 1;
+    pthread_mutex_init(&pool->lock, NULL);
+    bl_cu_publish(pool);
+    return pool;
+}
+
+/* The default pool, made when first asked for. */
+static struct bl_cu_pool *default_pool(struct bl_cu_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    if (!device->default_pool) {
+        device->default_pool = pool_new(device, true);
+        if (!device->pool)
+            device->pool = device->default_pool;
+    }
+    struct bl_cu_pool *pool = device->default_pool;
+    pthread_mutex_unlock(&device->lock);
+    return pool;
+}
+
+static struct bl_cu_pool *current_pool(struct bl_cu_device *device)
+{
+    struct bl_cu_pool *pool = device->pool;
+    return pool ? pool : default_pool(device);
+}
+
+/* Gives kept blocks back until no more than `keep` bytes are reserved; the lock is held. */
+static void trim(struct bl_cu_pool *pool, uint64_t keep)
+{
+    const struct bl_device_ops *ops = pool->device->device->ops;
+    while (pool->kept && pool->reserved > keep) {
+        pool->kept--;
+        ops->free(pool->device->device, pool->blocks[pool->kept].base);
+        pool->reserved -= pool->blocks[pool->kept].size;
+    }
+}
+
+void bl_cu_pools_release(struct bl_cu_device *device)
+{
+    struct bl_cu_pool *pool = device->default_pool;
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    trim(pool, 0);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* A block of that size; the lock is held. */
+static enum bl_status take_block(struct bl_cu_pool *pool, uint64_t size, uint64_t *base)
+{
+    for (uint32_t i = 0; i < pool->kept; i++)
+        if (pool->blocks[i].size == size) {
+            *base = pool->blocks[i].base;
+            pool->blocks[i] = pool->blocks[--pool->kept];
+            return BL_OK;
+        }
+    struct bl_device *device = pool->device->device;
+    struct bl_error error = BL_ERROR_INIT;
+    enum bl_status status = device->ops->alloc(device, BL_ALLOC_DEVICE, size, 512, base, &error);
+    if (status == BL_NO_MEMORY && pool->kept) {
+        trim(pool, 0);
+        status = device->ops->alloc(device, BL_ALLOC_DEVICE, size, 512, base, &error);
+    }
+    if (status == BL_OK) {
+        pool->reserved += size;
+        pool->reserved_high = BL_MAX(pool->reserved_high, pool->reserved);
+    }
+    return status;
+}
+
+/* Puts a block back; the lock is held. */
+static void give_block(struct bl_cu_pool *pool, uint64_t base, uint64_t size)
+{
+    /* At least 64 MiB are kept whatever the threshold: giving memory to the system and asking for it again costs more here
+     * than on a GPU, and nobody else is short of it. */
+    uint64_t limit = BL_MAX(pool->threshold, (uint64_t)64 << 20);
+    if (pool->kept < POOL_BLOCKS && pool->reserved <= limit) {
+        pool->blocks[pool->kept].base = base;
+        pool->blocks[pool->kept++].size = size;
+        return;
+    }
+    pool->device->device->ops->free(pool->device->device, base);
+    pool->reserved -= size;
+}
+
+static void note_pool(struct bl_cu_allocation *allocation, const void *pool)
+{
+    allocation->pool = (struct bl_cu_pool *)(uintptr_t)pool;
+}
+
+static CUresult allocate(CUdeviceptr *address, size_t bytesize, struct bl_cu_pool *pool, struct bl_cu_stream *stream)
+{
+    uint64_t size = BL_ALIGN_UP((uint64_t)bytesize, 512), base = 0;
+    if (size < bytesize)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&pool->lock);
+    enum bl_status status = take_block(pool, size, &base);
+    if (status == BL_OK) {
+        pool->used += size;
+        pool->used_high = BL_MAX(pool->used_high, pool->used);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (status != BL_OK)
+        return bl_cu_result(stream->context, status);
+    if (!bl_cu_allocation_add(stream->context, base, size, BL_CU_DEVICE_MEMORY, 0)) {
+        pthread_mutex_lock(&pool->lock);
+        pool->used -= size;
+        give_block(pool, base, size);
+        pthread_mutex_unlock(&pool->lock);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    bl_cu_allocation_update(base, note_pool, pool);
+    *address = base;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemAllocAsync(CUdeviceptr *address, size_t bytesize, CUstream stream)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_find(stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!address || !bytesize)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct bl_cu_pool *pool = current_pool(found->context->device);
+    return pool ? allocate(address, bytesize, pool, found) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult bl_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytesize, CUmemoryPool pool, CUstream stream)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_find(stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!address || !bytesize || !object)
+        return CUDA_ERROR_INVALID_VALUE;
+    return allocate(address, bytesize, object, found);
+}
+
+struct pending {
+    struct bl_cu_pool *pool;
+    uint64_t base, size;
+};
+
+void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->used -= size;
+    give_block(pool, base, size);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void run_free(void *data)
+{
+    struct pending pending = *(struct pending *)data;
+    bl_free(data);
+    bl_cu_pool_give(pending.pool, pending.base, pending.size);
+}
+
+CUresult bl_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_enter(stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_allocation allocation;
+    if (!address)
+        return CUDA_SUCCESS;
+    if (!bl_cu_allocation_find(address, &allocation) || allocation.base != address || allocation.memory != BL_CU_DEVICE_MEMORY)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!allocation.pool) /* of cuMemAlloc */
+        return bl_cuMemFree_v2(address);
+    if (!bl_cu_allocation_remove(address, BL_CU_DEVICE_MEMORY, &allocation))
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct bl_device_ops *ops = found->context->device->device->ops;
+    struct pending *pending = NULL;
+    if (ops->queue_query(found->queue) == BL_NOT_READY && (pending = bl_malloc(sizeof(*pending)))) {
+        *pending = (struct pending){allocation.pool, allocation.base, allocation.size};
+        if (ops->host_call(found->queue, run_free, pending) == BL_OK) {
+            bl_cu_stream_touched(found);
+            return CUDA_SUCCESS;
+        }
+        bl_free(pending);
+    }
+    result = bl_cu_stream_wait(found);
+    bl_cu_pool_give(allocation.pool, allocation.base, allocation.size);
+    return result;
+}
+
+/* ---- pools themselves ---------------------------------------------------------------------------- */
+
+CUresult bl_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!pool_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    struct bl_cu_pool *pool = default_pool(device);
+    if (!pool)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool_out = BL_CU_HANDLE(CUmemoryPool, pool);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!pool_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    struct bl_cu_pool *pool = current_pool(device);
+    if (!pool)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool_out = BL_CU_HANDLE(CUmemoryPool, pool);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!object || object->device != device)
+        return CUDA_ERROR_INVALID_VALUE;
+    device->pool = object;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pool_props)
+{
+    if (!pool || !pool_props || pool_props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (pool_props->handleTypes != CU_MEM_HANDLE_TYPE_NONE || pool_props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    struct bl_cu_device *device = bl_cu_device(pool_props->location.id);
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    struct bl_cu_pool *made = pool_new(device, false);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool = BL_CU_HANDLE(CUmemoryPool, made);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolDestroy(CUmemoryPool pool)
+{
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!object || object->is_default || !bl_cu_unpublish(object))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct bl_cu_device *device = object->device;
+    pthread_mutex_lock(&device->lock);
+    if (device->pool == object)
+        device->pool = device->default_pool;
+    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_lock(&object->lock);
+    trim(object, 0);
+    bool idle = object->used == 0;
+    pthread_mutex_unlock(&object->lock);
+    if (idle) { /* else its last allocations are still out: the object stays for them */
+        bl_free(object->blocks);
+        pthread_mutex_destroy(&object->lock);
+        bl_cu_recycle(object);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolTrimTo(CUmemoryPool pool, size_t min_bytes_to_keep)
+{
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!object)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&object->lock);
+    trim(object, min_bytes_to_keep);
+    pthread_mutex_unlock(&object->lock);
+    return CUDA_SUCCESS;
+}
+
+static int *reuse_flag(struct bl_cu_pool *pool, CUmemPool_attribute attr)
+{
+    switch ((int)attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+        return &pool->reuse_event;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+        return &pool->reuse_opportunistic;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        return &pool->reuse_internal;
+    default:
+        return NULL;
+    }
+}
+
+static uint64_t *counter(struct bl_cu_pool *pool, CUmemPool_attribute attr)
+{
+    switch ((int)attr) {
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        return &pool->threshold;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+        return &pool->reserved;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+        return &pool->reserved_high;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+        return &pool->used;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        return &pool->used_high;
+    default:
+        return NULL;
+    }
+}
+
+CUresult bl_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!object || !value)
+        return CUDA_ERROR_INVALID_VALUE;
+    int *flag = reuse_flag(object, attr);
+    uint64_t *count = counter(object, attr);
+    if (!flag && !count)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&object->lock);
+    if (flag)
+        memcpy(value, flag, sizeof(*flag));
+    else
+        memcpy(value, count, sizeof(*count));
+    pthread_mutex_unlock(&object->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!object || !value)
+        return CUDA_ERROR_INVALID_VALUE;
+    int *flag = reuse_flag(object, attr);
+    uint64_t wanted = 0;
+    if (!flag)
+        memcpy(&wanted, value, sizeof(wanted));
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&object->lock);
+    if (flag)
+        memcpy(flag, value, sizeof(*flag));
+    else if (attr == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+        object->threshold = wanted;
+    else if (attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH && wanted == 0) /* high marks may only be set back */
+        object->reserved_high = object->reserved;
+    else if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH && wanted == 0)
+        object->used_high = object->used;
+    else
+        result = CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&object->lock);
+    return result;
+}
+
+CUresult bl_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
+    if (!object || !map || !count)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !bl_cu_device(map[i].location.id))
+            return CUDA_ERROR_INVALID_VALUE;
+        bool own = map[i].location.id == object->device->ordinal;
+        if (own && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool mem_pool, CUmemLocation *location)
+{
+    struct bl_cu_pool *object = bl_cu_object(mem_pool, BL_CU_POOL);
+    if (!object || !flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !bl_cu_device(location->id))
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = location->id == object->device->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+}
