@@ -1,0 +1,50 @@
+/* Inside bailey-cc only: what the files of the CPU code generator share. Uses kir and LLVM's C API.
+ *
+ * A kir value stands in LLVM IR either as a scalar (width 1: the same in every lane) or as a vector of 32 lanes:
+ *   pred i1   i8..i128 iN   f16, bf16 i16   f16x2, bf16x2 i32 (element 0 in the low half)   f32 float   f64 double
+ * Small floats are their bits, so that no code depends on what LLVM's half and bfloat become on a CPU without them: an
+ * object must not refer to a symbol outside itself.
+ */
+#ifndef BAILEY_CPU_CODEGEN_H
+#define BAILEY_CPU_CODEGEN_H
+
+#include <llvm-c/Core.h>
+
+#include "kir/kir.h"
+#include "target/cpu/abi.h"
+#include "target/cpu/compile.h"
+
+/* What the target CPU has; found from LLVM's feature string (+avx512f, …). */
+struct bl_cg_features {
+    bool x86, aarch64;
+    bool avx2, fma, f16c, avx512; /* avx512: f, bw, dq and vl together */
+    bool avx512_vnni, avx512_bf16;
+    bool sse41;
+};
+
+struct bl_cg {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder; /* stands where the next instruction goes */
+    struct bl_cg_features features;
+    struct bl_arena *arena;
+    struct bl_error *error;
+};
+
+/* The LLVM type of a kir type at width 1 or 32. */
+LLVMTypeRef bl_cg_type(struct bl_cg *cg, enum bl_kir_type type, unsigned width);
+/* A constant of the type with these bits in each lane. */
+LLVMValueRef bl_cg_bits(struct bl_cg *cg, enum bl_kir_type type, unsigned width, uint64_t low, uint64_t high);
+/* A call of an LLVM intrinsic by name ("llvm.fma"), overloaded on the given types. */
+LLVMValueRef bl_cg_intrinsic(struct bl_cg *cg, const char *name, unsigned type_count, LLVMTypeRef *types, unsigned count,
+                             LLVMValueRef *arguments);
+/* A scalar in all lanes. */
+LLVMValueRef bl_cg_splat(struct bl_cg *cg, LLVMValueRef scalar);
+
+/* math_*.c: the ops that only compute: all of ops.def from add to unpack (integers, floats, comparison and choice,
+ * conversion, pack and unpack), exactly as PTX defines them. Operands come with the given width, each; results are made with
+ * the same. Straight code only: no new basic block, and no memory access but constant tables of this module. Nothing traps
+ * (division in lanes that are not active may meet zero). False: not an op of these files. */
+bool bl_cg_math(struct bl_cg *cg, const struct bl_kir_instr *instr, unsigned width, LLVMValueRef *operands, LLVMValueRef *results);
+
+#endif
