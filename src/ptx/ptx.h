@@ -51,6 +51,17 @@ enum bl_ptx_type {
     BL_PTX_TEXREF,
     BL_PTX_SAMPLERREF,
     BL_PTX_SURFREF,
+    /* elements of matrices and scales (mma, tcgen05), and four at a time (cvt.rs) */
+    BL_PTX_E2M1,
+    BL_PTX_E2M3,
+    BL_PTX_E3M2,
+    BL_PTX_UE8M0,
+    BL_PTX_UE4M3,
+    BL_PTX_E2M1X4,
+    BL_PTX_E2M3X4,
+    BL_PTX_E3M2X4,
+    BL_PTX_E4M3X4,
+    BL_PTX_E5M2X4,
     BL_PTX_TYPE_COUNT
 };
 uint32_t bl_ptx_type_bits(enum bl_ptx_type type);    /* pred and the opaque ones: 0 (texref..: 64) */
@@ -158,9 +169,9 @@ struct bl_ptx_operand {
     struct bl_ptx_symbol *symbol;
     bool negated; /* !p, or -register where the syntax allows */
     bool is_unsigned;
-    uint8_t component;
+    uint8_t component; /* of a video instruction also 5 b0 … 8 b3, 9 h0, 10 h1, 11 other selectors, named by bits: see below */
     enum bl_ptx_type float_type;
-    uint64_t bits;  /* INT, FLOAT */
+    uint64_t bits;  /* INT, FLOAT; component 11: the selector's characters, the first one lowest ("b3210", "h32") */
     int64_t offset; /* SYMBOL, ADDRESS */
     uint32_t item_count;
     struct bl_ptx_operand *items;
@@ -250,6 +261,7 @@ struct bl_ptx_module {
     BL_ARRAY(struct bl_ptx_file) files;
     struct bl_map names;       /* → struct bl_ptx_symbol */
     struct bl_map labels_used; /* private to the parser */
+    uint32_t error_count;      /* private to the parser */
 };
 
 enum bl_ptx_flags {
