@@ -1,0 +1,63 @@
+/* Inside the half of the CPU device that gets code and memory in place: device.c, memory.c, module.c, cache.c, client.c,
+ * loader.c and their tests. The other half uses runtime.h only. */
+#ifndef BAILEY_CPU_LOAD_H
+#define BAILEY_CPU_LOAD_H
+
+#include "target/cpu/runtime.h"
+
+/* ---- memory.c ------------------------------------------------------------------------------- */
+
+/* total: bytes that allocations may add up to. */
+enum bl_status bl_cpu_memory_create(uint64_t total, struct bl_cpu_memory **memory, struct bl_error *error);
+/* Unmaps all that is left. */
+void bl_cpu_memory_destroy(struct bl_cpu_memory *memory);
+/* Zeroed memory for a module's variables: found by range and bl_cpu_memory_find like any other, but bl_cpu_free refuses it. */
+enum bl_status bl_cpu_memory_take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind, uint64_t size, uint64_t align,
+                                  uint64_t *address, struct bl_error *error);
+void bl_cpu_memory_give_back(struct bl_cpu_memory *memory, uint64_t address);
+
+/* ---- loader.c ------------------------------------------------------------------------------- */
+
+/* A relocated object in executable memory. */
+struct bl_cpu_image {
+    void *map; /* owned: munmap */
+    size_t map_size;
+    uintptr_t entry;      /* bl_kernel */
+    uintptr_t begin, end; /* its executable part */
+};
+enum { BL_CPU_MACHINE_X86_64 = 62, BL_CPU_MACHINE_AARCH64 = 183 }; /* e_machine of ELF */
+/* Maps an ELF relocatable object made for the machine, which is this one but in tests. Every number in the object is checked.
+ * name: for messages. */
+enum bl_status bl_cpu_image_load(struct bl_sv object, unsigned machine, const char *name, struct bl_cpu_image *image,
+                                 struct bl_error *error);
+unsigned bl_cpu_host_machine(void);
+void bl_cpu_image_unload(struct bl_cpu_image *image);
+
+/* ---- cache.c -------------------------------------------------------------------------------- */
+
+struct bl_cpu_cache_key {
+    uint64_t low, high;
+};
+/* All that shapes the code: the slice, the request's settings, this machine's processor, both programs' versions. */
+struct bl_cpu_cache_key bl_cpu_cache_make_key(const struct bl_cpu_request *request);
+/* The packed answer stored under the key, on the heap; false: none, or a damaged one (which is removed). */
+bool bl_cpu_cache_read(struct bl_cpu_cache_key key, char **bytes, size_t *size);
+/* Never fails as far as the caller is concerned: a cache that can't be written is told in the log and done without. */
+void bl_cpu_cache_write(struct bl_cpu_cache_key key, struct bl_sv bytes);
+/* For an entry that was whole but of no use. */
+void bl_cpu_cache_remove(struct bl_cpu_cache_key key);
+/* Where entries are kept; false: the cache is off. */
+bool bl_cpu_cache_folder(char *path, size_t size);
+
+/* ---- client.c ------------------------------------------------------------------------------- */
+
+/* Sends a request to a bailey-cc, which is started if need be. bytes: the packed answer, on the heap. A compile that fails is an
+ * answer too: BL_OK here. BL_COMPILER: the helper died, hung, answered nonsense or can't be started. Any thread; as many
+ * compile at once as there are processors. */
+enum bl_status bl_cpu_client_compile(const struct bl_cpu_request *request, char **bytes, size_t *size, struct bl_error *error);
+/* Path of the bailey-cc that would be started. */
+bool bl_cpu_client_path(char *path, size_t size);
+/* Ends the idle helpers. For tests and for a library that is unloaded. */
+void bl_cpu_client_stop(void);
+
+#endif
