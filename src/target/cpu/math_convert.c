@@ -1,0 +1,217 @@
+/* Conversions between integers and floats, packing and unpacking (PTX ISA, 9.7.9). Called by math.c. */
+#include "target/cpu/math.h"
+
+static LLVMTypeRef result_type(struct bl_math *m)
+{
+    return bl_cg_type(m->cg, m->to, m->width);
+}
+
+/* ---- moving bits -------------------------------------------------------------------------------- */
+
+static bool pack(struct bl_math *m)
+{
+    unsigned bits = bl_kir_type_bits(m->to), place = 0;
+    LLVMValueRef whole = NULL, part;
+
+    for (unsigned i = 0; i < m->instr->operand_count; i++) {
+        if (place + m->bits > bits)
+            return false;
+        part = m_zresize(m, m_to_bits(m, m->in[i]), bits);
+        part = place ? m_shlc(m, part, place) : part;
+        whole = whole ? m_or(m, whole, part) : part;
+        place += m->bits;
+    }
+    m->out[0] = m->to == BL_KIR_F32 || m->to == BL_KIR_F64 ? m_from_bits(m, whole) : whole;
+    return true;
+}
+
+static bool unpack(struct bl_math *m)
+{
+    LLVMValueRef whole = m_to_bits(m, m->in[0]), part;
+    unsigned bits = bl_kir_type_bits(m->to);
+
+    if (bits * m->instr->result_count > m->bits)
+        return false;
+    for (unsigned i = 0; i < m->instr->result_count; i++) {
+        part = m_zresize(m, i ? m_lshrc(m, whole, i * bits) : whole, bits);
+        m->out[i] = m->to == BL_KIR_F32 || m->to == BL_KIR_F64 ? m_from_bits(m, part) : part;
+    }
+    return true;
+}
+
+/* To the range of a narrower type, signed (attr.a_signed) or not. */
+static bool saturate_integer(struct bl_math *m, bool from_signed)
+{
+    unsigned to = bl_kir_type_bits(m->to);
+    uint64_t most = (UINT64_C(1) << (m->attr->a_signed ? to - 1 : to)) - 1;
+    LLVMValueRef x = m->in[0];
+
+    if (to >= m->bits || m->bits > 64)
+        return false;
+    if (from_signed) {
+        x = m_call(m, "llvm.smin", 2, x, m_const(m, m->bits, (int64_t)most), NULL);
+        x = m_call(m, "llvm.smax", 2, x, m_const(m, m->bits, m->attr->a_signed ? -(int64_t)most - 1 : 0), NULL);
+    } else {
+        x = m_uminc(m, x, (int64_t)most);
+    }
+    m->out[0] = m_zresize(m, x, to);
+    return true;
+}
+
+/* ---- integers and floats ------------------------------------------------------------------------ */
+
+static bool from_integer(struct bl_math *m, bool is_signed)
+{
+    LLVMBuilderRef builder = m->cg->builder;
+
+    if ((m->to != BL_KIR_F32 && m->to != BL_KIR_F64) || m->bits > 64)
+        return false;
+    if (m->attr->round != BL_KIR_RN && !(m->to == BL_KIR_F64 && m->bits <= 32))
+        return false;
+    m->out[0] = is_signed ? LLVMBuildSIToFP(builder, m->in[0], result_type(m), "")
+                          : LLVMBuildUIToFP(builder, m->in[0], result_type(m), "");
+    if (m->attr->sat)
+        m->out[0] = bl_math_saturate(m, m->out[0]);
+    return true;
+}
+
+static const char *rounding_intrinsic(enum bl_kir_round round)
+{
+    switch (round) {
+    case BL_KIR_RZ:
+        return "llvm.trunc";
+    case BL_KIR_RM:
+        return "llvm.floor";
+    case BL_KIR_RP:
+        return "llvm.ceil";
+    case BL_KIR_RN:
+        return "llvm.rint";
+    default:
+        return NULL;
+    }
+}
+
+/* The integral number that round names, of the same float type. Without the hardware's instruction LLVM would call the C
+ * library: there a number below 2^mantissa is rounded by adding and taking away 2^mantissa, then moved by one where needed. */
+LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_round round)
+{
+    bool f64 = m_bits_of(x) == 64;
+    LLVMValueRef magnitude, big, near, sign, step;
+
+    if (m->cg->features.sse41 || m->cg->features.aarch64)
+        return m_call(m, rounding_intrinsic(round), 1, x, NULL, NULL);
+    big = m_real(m, x, f64 ? 0x1p52 : 0x1p23);
+    sign = m_andc(m, m_to_bits(m, x), (int64_t)(UINT64_C(1) << (m_bits_of(x) - 1)));
+    magnitude = m_fabs(m, x);
+    near = m_fsub(m, m_fadd(m, magnitude, big), big);
+    near = m_from_bits(m, m_or(m, m_to_bits(m, near), sign));
+    if (round == BL_KIR_RM || round == BL_KIR_RP) {
+        step = m_fcmp(m, round == BL_KIR_RM ? LLVMRealOGT : LLVMRealOLT, near, x);
+        step = m_select(m, step, m_real(m, x, round == BL_KIR_RM ? -1.0 : 1.0), m_real(m, x, -0.0));
+        near = m_fadd(m, near, step);
+    } else if (round == BL_KIR_RZ) {
+        step = m_fcmp(m, LLVMRealOGT, m_fabs(m, near), magnitude);
+        step = m_select(m, step, m_real(m, x, -1.0), m_real(m, x, 0.0));
+        near = m_fadd(m, m_fabs(m, near), step);
+    }
+    near = m_from_bits(m, m_or(m, m_to_bits(m, m_fabs(m, near)), sign));
+    return m_select(m, m_fcmp(m, LLVMRealOLT, magnitude, big), near, x);
+}
+
+/* NaN becomes 0, and in 64 bits 2^63 (PTX ISA, cvt; for 64 bits: measured). */
+static bool to_integer(struct bl_math *m, bool is_signed)
+{
+    unsigned bits = bl_kir_type_bits(m->to), room = bits < 32 ? 32 : bits;
+    LLVMTypeRef types[2] = {m_int_type(m, room), NULL};
+    LLVMValueRef x = m->in[0];
+
+    if ((m->type != BL_KIR_F32 && m->type != BL_KIR_F64) || bits > 64 || m->attr->round == BL_KIR_RNA)
+        return false;
+    if (m->attr->ftz && m->type == BL_KIR_F32)
+        x = bl_math_flush(m, x);
+    if (m->attr->round != BL_KIR_RZ)
+        x = bl_math_integral(m, x, m->attr->round);
+    types[1] = LLVMTypeOf(x);
+    m->out[0] = bl_cg_intrinsic(m->cg, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &x);
+    if (bits < 32) {
+        uint64_t most = (UINT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
+        m->out[0] = m_call(m, is_signed ? "llvm.smin" : "llvm.umin", 2, m->out[0], m_const(m, 32, (int64_t)most), NULL);
+        if (is_signed)
+            m->out[0] = m_call(m, "llvm.smax", 2, m->out[0], m_const(m, 32, -(int64_t)most - 1), NULL);
+        m->out[0] = m_zresize(m, m->out[0], bits);
+    }
+    if (bits == 64)
+        m->out[0] = m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_const(m, 64, INT64_MIN), m->out[0]);
+    return true;
+}
+
+/* ---- between floats ----------------------------------------------------------------------------- */
+
+static bool between_floats(struct bl_math *m)
+{
+    LLVMValueRef x = m->in[0];
+
+    if (m->attr->ftz && m->type == BL_KIR_F32)
+        x = bl_math_flush(m, x);
+    if (m->type == BL_KIR_F32 && m->to == BL_KIR_F64)
+        x = m_extend(m, x);
+    else if (m->type == BL_KIR_F64 && m->to == BL_KIR_F32 && m->attr->round == BL_KIR_RN)
+        x = m_narrow(m, x);
+    else if (m->type != m->to || m->bits < 32)
+        return false;
+    if (m->attr->ftz && m->to == BL_KIR_F32)
+        x = bl_math_flush(m, x);
+    m->out[0] = m->attr->sat ? bl_math_saturate(m, x) : x;
+    return true;
+}
+
+static bool to_integral(struct bl_math *m)
+{
+    LLVMValueRef x = m->in[0];
+
+    if ((m->type != BL_KIR_F32 && m->type != BL_KIR_F64) || m->attr->round == BL_KIR_RNA)
+        return false;
+    if (m->attr->ftz && m->type == BL_KIR_F32)
+        x = bl_math_flush(m, x);
+    x = bl_math_integral(m, x, m->attr->round);
+    m->out[0] = m->attr->sat ? bl_math_saturate(m, x) : x;
+    return true;
+}
+
+bool bl_math_convert(struct bl_math *m)
+{
+    switch (m->instr->op) {
+    case BL_KIR_OP_trunc:
+    case BL_KIR_OP_zext:
+        m->out[0] = m_zresize(m, m->in[0], bl_kir_type_bits(m->to));
+        return true;
+    case BL_KIR_OP_sext:
+        m->out[0] = m_sresize(m, m->in[0], bl_kir_type_bits(m->to));
+        return true;
+    case BL_KIR_OP_bitcast:
+        m->out[0] = LLVMBuildBitCast(m->cg->builder, m->in[0], result_type(m), "");
+        return true;
+    case BL_KIR_OP_itof_s:
+        return from_integer(m, true);
+    case BL_KIR_OP_itof_u:
+        return from_integer(m, false);
+    case BL_KIR_OP_ftoi_s:
+        return to_integer(m, true);
+    case BL_KIR_OP_ftoi_u:
+        return to_integer(m, false);
+    case BL_KIR_OP_ftof:
+        return between_floats(m);
+    case BL_KIR_OP_frint:
+        return to_integral(m);
+    case BL_KIR_OP_isat_s:
+        return saturate_integer(m, true);
+    case BL_KIR_OP_isat_u:
+        return saturate_integer(m, false);
+    case BL_KIR_OP_pack:
+        return pack(m);
+    case BL_KIR_OP_unpack:
+        return unpack(m);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,295 @@
+/* Arithmetic and comparison in f32 and f64 (PTX ISA, 9.7.3). Called by math.c; the 16-bit floats are in math_small.c, the
+ * approximate functions in math_approx.c.
+ *
+ * NaN: the GPU's f32 arithmetic answers every NaN with 0x7fffffff, a CPU passes on an operand's bits. Nothing but the bits
+ * themselves can tell the difference, so they are put right only where bits become visible: bl_cg_settle_nan. */
+#include "target/cpu/math.h"
+
+/* ---- flush, saturate ---------------------------------------------------------------------------- */
+
+/* Subnormal numbers become zeros of their sign. */
+LLVMValueRef bl_math_flush(struct bl_math *m, LLVMValueRef x)
+{
+    LLVMValueRef bits = m_to_bits(m, x), subnormal = m_icmpc(m, LLVMIntEQ, m_andc(m, bits, 0x7f800000), 0);
+    return m_select(m, subnormal, m_from_bits(m, m_andc(m, bits, 0x80000000)), x);
+}
+
+/* A value that can't be subnormal, as far as a short look tells. */
+static bool is_flushed(const struct bl_kir_value *value)
+{
+    const struct bl_kir_instr *def = value->def;
+
+    while (def && (def->op == BL_KIR_OP_fneg || def->op == BL_KIR_OP_fabs))
+        def = def->operands[0]->def;
+    if (!def)
+        return false;
+    if (def->op == BL_KIR_OP_const)
+        return (def->attr->imm & 0x7f800000) != 0 || (def->attr->imm & 0x7fffff) == 0;
+    if (def->op == BL_KIR_OP_itof_s || def->op == BL_KIR_OP_itof_u)
+        return true;
+    return def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh && def->attr->ftz;
+}
+
+/* Operand i, flushed where the op says so. */
+static LLVMValueRef operand(struct bl_math *m, unsigned i)
+{
+    if (i >= m->instr->operand_count)
+        return NULL;
+    if (!m->attr->ftz || m->instr->operands[i]->type != BL_KIR_F32 || is_flushed(m->instr->operands[i]))
+        return m->in[i];
+    return bl_math_flush(m, m->in[i]);
+}
+
+/* To [0, 1]; NaN and -0 become +0. */
+LLVMValueRef bl_math_saturate(struct bl_math *m, LLVMValueRef x)
+{
+    LLVMValueRef zero = m_real(m, x, 0.0), one = m_real(m, x, 1.0);
+    x = m_select(m, m_fcmp(m, LLVMRealOGT, x, zero), x, zero);
+    return m_select(m, m_fcmp(m, LLVMRealOLT, x, one), x, one);
+}
+
+static LLVMValueRef finish(struct bl_math *m, LLVMValueRef x)
+{
+    if (m->attr->ftz && m->to == BL_KIR_F32)
+        x = bl_math_flush(m, x);
+    return m->attr->sat ? bl_math_saturate(m, x) : x;
+}
+
+/* ---- exact sums and products -------------------------------------------------------------------- */
+
+/* s = a + b rounded, and what rounding left out (2Sum; no overflow may happen). */
+struct bl_math_pair bl_math_two_sum(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef s = m_fadd(m, a, b), part = m_fsub(m, s, a);
+    LLVMValueRef e = m_fadd(m, m_fsub(m, a, m_fsub(m, s, part)), m_fsub(m, b, part));
+    return (struct bl_math_pair){s, e};
+}
+
+/* f64 rounded to odd: where something was left out, the last bit is set. A later rounding to at least two bits fewer then is
+ * as if it were the only one. */
+LLVMValueRef bl_math_round_to_odd(struct bl_math *m, struct bl_math_pair sum)
+{
+    LLVMValueRef bits = m_to_bits(m, sum.high), outward, moved, inexact;
+
+    outward = m_icmpc(m, LLVMIntSGE, m_xor(m, bits, m_to_bits(m, sum.low)), 0);
+    moved = m_select(m, outward, m_addc(m, bits, 1), m_addc(m, bits, -1));
+    inexact = m_fcmp(m, LLVMRealONE, sum.low, m_f64(m, 0));
+    inexact = m_and(m, inexact, m_icmpc(m, LLVMIntEQ, m_andc(m, bits, 1), 0));
+    return m_from_bits(m, m_select(m, inexact, moved, bits));
+}
+
+static bool has_fma(struct bl_math *m)
+{
+    return m->cg->features.fma || m->cg->features.aarch64;
+}
+
+/* f32: the product is exact in f64, and the sum rounded to odd there. */
+static LLVMValueRef fma_by_double(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef product = m_fmul(m, m_extend(m, a), m_extend(m, b));
+    return bl_math_round_to_odd(m, bl_math_two_sum(m, product, m_extend(m, c)));
+}
+
+/* Round to nearest. */
+static LLVMValueRef fused(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    if (has_fma(m))
+        return m_call(m, "llvm.fma", 3, a, b, c);
+    return m_bits_of(a) == 32 ? m_narrow(m, fma_by_double(m, a, b, c)) : NULL;
+}
+
+/* ---- arithmetic --------------------------------------------------------------------------------- */
+
+static LLVMValueRef nearest(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    switch (m->instr->op) {
+    case BL_KIR_OP_fadd:
+        return m_fadd(m, a, b);
+    case BL_KIR_OP_fsub:
+        return m_fsub(m, a, b);
+    case BL_KIR_OP_fmul:
+        return m_fmul(m, a, b);
+    case BL_KIR_OP_fdiv:
+        return m_fdiv(m, a, b);
+    case BL_KIR_OP_frcp:
+        return m_fdiv(m, m_real(m, a, 1.0), a);
+    case BL_KIR_OP_fsqrt:
+        return m_call(m, "llvm.sqrt", 1, a, NULL, NULL);
+    default:
+        return fused(m, a, b, c);
+    }
+}
+
+static bool arithmetic(struct bl_math *m)
+{
+    LLVMValueRef a = operand(m, 0), b = operand(m, 1), c = operand(m, 2), x;
+
+    if (m->attr->round != BL_KIR_RN)
+        return false;
+    x = nearest(m, a, b, c);
+    if (!x)
+        return false;
+    m->out[0] = finish(m, x);
+    return true;
+}
+
+/* ---- min, max ----------------------------------------------------------------------------------- */
+
+/* The constant that value holds in every lane. */
+static bool constant_number(const struct bl_kir_value *value, double *number)
+{
+    union {
+        uint64_t bits;
+        double f64;
+        float f32;
+    } u;
+
+    if (!value->def || value->def->op != BL_KIR_OP_const)
+        return false;
+    u.bits = value->def->attr->imm;
+    *number = value->type == BL_KIR_F64 ? u.f64 : (double)u.f32;
+    return true;
+}
+
+/* What a plain "a before b ? a : b" leaves wrong is only: a NaN in b, and zeros of two signs. A constant b often rules both
+ * out. */
+static bool plain_is_right(const struct bl_kir_value *b, bool max)
+{
+    double number;
+    if (!constant_number(b, &number) || __builtin_isnan(number))
+        return false;
+    return number != 0 || (__builtin_signbit(number) != 0) != max;
+}
+
+/* The smaller or larger number, -0 before +0; a NaN only where both are. */
+LLVMValueRef bl_math_min_max(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, bool max)
+{
+    LLVMValueRef x = m_select(m, m_fcmp(m, max ? LLVMRealOGT : LLVMRealOLT, a, b), a, b), zero;
+
+    zero = max ? m_and(m, m_to_bits(m, a), m_to_bits(m, b)) : m_or(m, m_to_bits(m, a), m_to_bits(m, b));
+    x = m_select(m, m_fcmp(m, LLVMRealOEQ, a, b), m_from_bits(m, zero), x);
+    return m_select(m, m_fcmp(m, LLVMRealUNO, b, b), a, x);
+}
+
+static LLVMValueRef choose(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, unsigned second, bool max)
+{
+    LLVMValueRef x;
+
+    if (!m->attr->xorsign && plain_is_right(m->instr->operands[second], max))
+        x = m_select(m, m_fcmp(m, max ? LLVMRealOGT : LLVMRealOLT, a, b), a, b);
+    else
+        x = bl_math_min_max(m, a, b, max);
+    if (m->attr->nan)
+        x = m_select(m, m_fcmp(m, LLVMRealUNO, a, b), m_fadd(m, a, b), x);
+    return x;
+}
+
+static bool minimum(struct bl_math *m, bool max)
+{
+    unsigned count = m->instr->operand_count;
+    LLVMValueRef x[3], sign = NULL;
+
+    for (unsigned i = 0; i < count; i++) {
+        x[i] = operand(m, i);
+        if (!m->attr->xorsign)
+            continue;
+        sign = sign ? m_xor(m, sign, m_to_bits(m, x[i])) : m_to_bits(m, x[i]);
+        x[i] = m_fabs(m, x[i]);
+    }
+    x[0] = choose(m, x[0], x[1], 1, max);
+    if (count == 3)
+        x[0] = choose(m, x[0], x[2], 2, max);
+    if (sign) {
+        sign = m_andc(m, sign, (int64_t)(UINT64_C(1) << (m->bits - 1)));
+        x[0] = m_from_bits(m, m_or(m, m_to_bits(m, x[0]), sign));
+    }
+    m->out[0] = x[0];
+    return true;
+}
+
+/* ---- sign, class, comparison -------------------------------------------------------------------- */
+
+static void copy_sign(struct bl_math *m)
+{
+    int64_t sign = (int64_t)(UINT64_C(1) << (m->bits - 1));
+    LLVMValueRef bits = m_andc(m, m_to_bits(m, m->in[0]), sign), magnitude = m_andc(m, m_to_bits(m, m->in[1]), ~sign);
+    m->out[0] = m_from_bits(m, m_or(m, bits, magnitude));
+}
+
+/* Works on the bits, so for the 16-bit types too. infinity: the bits of +infinity; smallest: of the smallest normal number. */
+LLVMValueRef bl_math_test(struct bl_math *m, LLVMValueRef bits, int64_t infinity, int64_t smallest)
+{
+    LLVMValueRef magnitude = m_andc(m, bits, (int64_t)((UINT64_C(1) << (m_bits_of(bits) - 1)) - 1));
+
+    switch (m->attr->testp) {
+    case BL_KIR_TESTP_FINITE:
+        return m_icmpc(m, LLVMIntULT, magnitude, infinity);
+    case BL_KIR_TESTP_INFINITE:
+        return m_icmpc(m, LLVMIntEQ, magnitude, infinity);
+    case BL_KIR_TESTP_NUMBER:
+        return m_icmpc(m, LLVMIntULE, magnitude, infinity);
+    case BL_KIR_TESTP_NOTANUMBER:
+        return m_icmpc(m, LLVMIntUGT, magnitude, infinity);
+    case BL_KIR_TESTP_NORMAL: /* the unsigned difference is too large for zero and subnormals */
+        return m_icmpc(m, LLVMIntULT, m_addc(m, magnitude, -smallest), infinity - smallest);
+    default:
+        return m_icmpc(m, LLVMIntULT, m_addc(m, magnitude, -1), smallest - 1);
+    }
+}
+
+LLVMValueRef bl_math_compare(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
+{
+    static const LLVMRealPredicate predicates[] = {
+        [BL_KIR_EQ] = LLVMRealOEQ,  [BL_KIR_NE] = LLVMRealONE,  [BL_KIR_LT] = LLVMRealOLT,  [BL_KIR_LE] = LLVMRealOLE,
+        [BL_KIR_GT] = LLVMRealOGT,  [BL_KIR_GE] = LLVMRealOGE,  [BL_KIR_LO] = LLVMRealOLT,  [BL_KIR_LS] = LLVMRealOLE,
+        [BL_KIR_HI] = LLVMRealOGT,  [BL_KIR_HS] = LLVMRealOGE,  [BL_KIR_EQU] = LLVMRealUEQ, [BL_KIR_NEU] = LLVMRealUNE,
+        [BL_KIR_LTU] = LLVMRealULT, [BL_KIR_LEU] = LLVMRealULE, [BL_KIR_GTU] = LLVMRealUGT, [BL_KIR_GEU] = LLVMRealUGE,
+        [BL_KIR_NUM] = LLVMRealORD, [BL_KIR_NAN] = LLVMRealUNO,
+    };
+    return m->attr->cmp < BL_LEN(predicates) ? m_fcmp(m, predicates[m->attr->cmp], a, b) : NULL;
+}
+
+static bool wide_float(struct bl_math *m)
+{
+    bool f64 = m->type == BL_KIR_F64;
+
+    switch (m->instr->op) {
+    case BL_KIR_OP_fadd:
+    case BL_KIR_OP_fsub:
+    case BL_KIR_OP_fmul:
+    case BL_KIR_OP_ffma:
+    case BL_KIR_OP_fdiv:
+    case BL_KIR_OP_frcp:
+    case BL_KIR_OP_fsqrt:
+        return arithmetic(m);
+    case BL_KIR_OP_fmin:
+        return minimum(m, false);
+    case BL_KIR_OP_fmax:
+        return minimum(m, true);
+    case BL_KIR_OP_fneg:
+        m->out[0] = m_fneg(m, operand(m, 0));
+        return true;
+    case BL_KIR_OP_fabs:
+        m->out[0] = m_fabs(m, operand(m, 0));
+        return true;
+    case BL_KIR_OP_fcopysign:
+        copy_sign(m);
+        return true;
+    case BL_KIR_OP_ftestp:
+        m->out[0] = bl_math_test(m, m_to_bits(m, m->in[0]), f64 ? INT64_C(0x7ff0000000000000) : 0x7f800000,
+                                 f64 ? INT64_C(0x0010000000000000) : 0x00800000);
+        return true;
+    case BL_KIR_OP_fcmp:
+        m->out[0] = bl_math_compare(m, operand(m, 0), operand(m, 1));
+        return m->out[0] != NULL;
+    default:
+        return false;
+    }
+}
+
+bool bl_math_float(struct bl_math *m)
+{
+    if (m->type == BL_KIR_F32 || m->type == BL_KIR_F64)
+        return wide_float(m);
+    return false;
+}
