@@ -47,4 +47,9 @@ LLVMValueRef bl_cg_splat(struct bl_cg *cg, LLVMValueRef scalar);
  * (division in lanes that are not active may meet zero). False: not an op of these files. */
 bool bl_cg_math(struct bl_cg *cg, const struct bl_kir_instr *instr, unsigned width, LLVMValueRef *operands, LLVMValueRef *results);
 
+/* The value's bits as the GPU has them, for an op that shows them: a store, an exchange between lanes or with memory, a call's
+ * argument. bl_cg_math leaves a NaN that it made with whatever bits the CPU gave it (see math_float.c); nothing but bits can
+ * tell. Costs nothing for values that no float arithmetic made. */
+LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value, unsigned width, LLVMValueRef of);
+
 #endif

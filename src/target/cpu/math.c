@@ -1,5 +1,5 @@
 /* bl_cg_math: one op that only computes to LLVM IR. The files math_*.c do the work, a group of ops each. */
-#include "target/cpu/math.h"
+#include "target/cpu/math_build.h"
 
 bool bl_cg_math(struct bl_cg *cg, const struct bl_kir_instr *instr, unsigned width, LLVMValueRef *operands, LLVMValueRef *results)
 {

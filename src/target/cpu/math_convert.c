@@ -1,5 +1,5 @@
 /* Conversions between integers and floats, packing and unpacking (PTX ISA, 9.7.9). Called by math.c. */
-#include "target/cpu/math.h"
+#include "target/cpu/math_build.h"
 
 static LLVMTypeRef result_type(struct bl_math *m)
 {
@@ -7,6 +7,12 @@ static LLVMTypeRef result_type(struct bl_math *m)
 }
 
 /* ---- moving bits -------------------------------------------------------------------------------- */
+
+/* Operand i as bits that an integer op may look at. */
+static LLVMValueRef bits_of(struct bl_math *m, unsigned i)
+{
+    return m_to_bits(m, bl_cg_settle_nan(m->cg, m->instr->operands[i], m->width, m->in[i]));
+}
 
 static bool pack(struct bl_math *m)
 {
@@ -16,7 +22,7 @@ static bool pack(struct bl_math *m)
     for (unsigned i = 0; i < m->instr->operand_count; i++) {
         if (place + m->bits > bits)
             return false;
-        part = m_zresize(m, m_to_bits(m, m->in[i]), bits);
+        part = m_zresize(m, bits_of(m, i), bits);
         part = place ? m_shlc(m, part, place) : part;
         whole = whole ? m_or(m, whole, part) : part;
         place += m->bits;
@@ -27,7 +33,7 @@ static bool pack(struct bl_math *m)
 
 static bool unpack(struct bl_math *m)
 {
-    LLVMValueRef whole = m_to_bits(m, m->in[0]), part;
+    LLVMValueRef whole = bits_of(m, 0), part;
     unsigned bits = bl_kir_type_bits(m->to);
 
     if (bits * m->instr->result_count > m->bits)
@@ -68,8 +74,8 @@ static bool from_integer(struct bl_math *m, bool is_signed)
         return false;
     if (m->attr->round != BL_KIR_RN && !(m->to == BL_KIR_F64 && m->bits <= 32))
         return false;
-    m->out[0] = is_signed ? LLVMBuildSIToFP(builder, m->in[0], result_type(m), "")
-                          : LLVMBuildUIToFP(builder, m->in[0], result_type(m), "");
+    m->out[0] =
+        is_signed ? LLVMBuildSIToFP(builder, m->in[0], result_type(m), "") : LLVMBuildUIToFP(builder, m->in[0], result_type(m), "");
     if (m->attr->sat)
         m->out[0] = bl_math_saturate(m, m->out[0]);
     return true;
@@ -189,7 +195,7 @@ bool bl_math_convert(struct bl_math *m)
         m->out[0] = m_sresize(m, m->in[0], bl_kir_type_bits(m->to));
         return true;
     case BL_KIR_OP_bitcast:
-        m->out[0] = LLVMBuildBitCast(m->cg->builder, m->in[0], result_type(m), "");
+        m->out[0] = LLVMBuildBitCast(m->cg->builder, bits_of(m, 0), result_type(m), "");
         return true;
     case BL_KIR_OP_itof_s:
         return from_integer(m, true);

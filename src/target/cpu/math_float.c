@@ -3,7 +3,7 @@
  *
  * NaN: the GPU's f32 arithmetic answers every NaN with 0x7fffffff, a CPU passes on an operand's bits. Nothing but the bits
  * themselves can tell the difference, so they are put right only where bits become visible: bl_cg_settle_nan. */
-#include "target/cpu/math.h"
+#include "target/cpu/math_build.h"
 
 /* ---- flush, saturate ---------------------------------------------------------------------------- */
 
@@ -187,7 +187,7 @@ static LLVMValueRef choose(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, un
 static bool minimum(struct bl_math *m, bool max)
 {
     unsigned count = m->instr->operand_count;
-    LLVMValueRef x[3], sign = NULL;
+    LLVMValueRef x[3] = {0}, sign = NULL;
 
     for (unsigned i = 0; i < count; i++) {
         x[i] = operand(m, i);
@@ -292,4 +292,31 @@ bool bl_math_float(struct bl_math *m)
     if (m->type == BL_KIR_F32 || m->type == BL_KIR_F64)
         return wide_float(m);
     return false;
+}
+
+/* ---- NaN bits ----------------------------------------------------------------------------------- */
+
+/* Whether arithmetic made the value: looked for through choices, a few steps deep. */
+static bool is_computed(const struct bl_kir_value *value, unsigned depth)
+{
+    const struct bl_kir_instr *def = value->def;
+
+    if (!def || !depth)
+        return false;
+    if (def->op == BL_KIR_OP_phi || def->op == BL_KIR_OP_select) {
+        for (uint32_t i = def->op == BL_KIR_OP_select; i < def->operand_count; i++)
+            if (is_computed(def->operands[i], depth - 1))
+                return true;
+        return false;
+    }
+    return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_ftof || def->op == BL_KIR_OP_frint;
+}
+
+LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value, unsigned width, LLVMValueRef of)
+{
+    struct bl_math m = {.cg = cg, .width = width};
+
+    if (value->type != BL_KIR_F32 || LLVMIsConstant(of) || !is_computed(value, 4))
+        return of;
+    return m_select(&m, m_fcmp(&m, LLVMRealUNO, of, of), m_from_bits(&m, m_const(&m, 32, 0x7fffffff)), of);
 }

@@ -1,6 +1,6 @@
 /* Integer ops: arithmetic, division, bit fields, logic, comparison and choice (PTX ISA, 9.7.1, 9.7.2 and 9.7.8). Called by
  * math.c. */
-#include "target/cpu/math.h"
+#include "target/cpu/math_build.h"
 
 /* ---- shifts ------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Inside the math_*.c files only: one op being generated, and short names for the LLVM instructions that they build. Every
  * helper works on scalars and on vectors of 32 lanes alike; constants take the op's own width. */
-#ifndef BAILEY_CPU_MATH_H
-#define BAILEY_CPU_MATH_H
+#ifndef BAILEY_CPU_MATH_BUILD_H
+#define BAILEY_CPU_MATH_BUILD_H
 
 #include "target/cpu/codegen.h"
 
@@ -273,10 +273,13 @@ LLVMValueRef bl_math_min_max(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, 
 LLVMValueRef bl_math_test(struct bl_math *m, LLVMValueRef bits, int64_t infinity, int64_t smallest);
 LLVMValueRef bl_math_compare(struct bl_math *m, LLVMValueRef a, LLVMValueRef b);
 
+/* ---- shared by the conversions (math_convert.c) ------------------------------------------------- */
+LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_round round);
+
 /* ---- the ops, by file --------------------------------------------------------------------------- */
 /* math_int.c */
 bool bl_math_integer(struct bl_math *m);
-/* math_float.c; bits become visible there too: see its head */
+/* math_float.c */
 bool bl_math_float(struct bl_math *m);
 /* math_convert.c */
 bool bl_math_convert(struct bl_math *m);
