@@ -149,6 +149,7 @@ struct bl_ptx_symbol {
     struct bl_ptx_func *proto;                /* of SYM_PROTO: returns and params */
     BL_ARRAY(struct bl_ptx_symbol *) targets; /* .calltargets, .branchtargets */
     void *user;                               /* free for whoever walks the tree (lower) */
+    uint32_t mark;                            /* private to the parser */
 };
 
 enum bl_ptx_operand_kind {
@@ -211,9 +212,11 @@ struct bl_ptx_statement {
     struct bl_ptx_loc loc;
     struct bl_ptx_instr *instr;   /* INSTR */
     struct bl_ptx_symbol *symbol; /* LABEL; DECLARATION: register, variable, .param, prototype, target list */
-    uint32_t reg_count;           /* DECLARATION .reg %r<N>: symbol is the first of reg_count consecutive ones; for others 1 */
-    uint32_t file, line, column;  /* LOC: where the source code stands; file is a .file number */
-    struct bl_sv text;            /* PRAGMA: the string's inside */
+    /* DECLARATION .reg %r<N>: N, and symbol holds what they have in common (type, vec; its name is %r). The registers have symbols
+     * of their own, and an index, from where they are first mentioned. For others 1. */
+    uint32_t reg_count;
+    uint32_t file, line, column; /* LOC: where the source code stands; file is a .file number */
+    struct bl_sv text;           /* PRAGMA: the string's inside */
 };
 
 struct bl_ptx_func {
@@ -234,11 +237,13 @@ struct bl_ptx_func {
     struct bl_sv whole; /* the declaration and body as written */
     bool body_parsed;
     BL_ARRAY(struct bl_ptx_statement) statements; /* once body_parsed */
-    uint32_t reg_count, label_count;
+    uint32_t reg_count, label_count;              /* registers that are mentioned, labels */
     /* names of the module that the body mentions: functions and variables; found also when lazy */
     BL_ARRAY(struct bl_ptx_symbol *) uses;
     bool has_indirect_call; /* found also when lazy */
+    bool address_taken;     /* mentioned other than as the target of a call, so far as the module was read */
     void *user;
+    struct bl_ptx_loc body_loc; /* private to the parser */
 };
 
 struct bl_ptx_file {
@@ -259,9 +264,12 @@ struct bl_ptx_module {
     BL_ARRAY(struct bl_ptx_func *) funcs;       /* definitions and declarations, one a name */
     BL_ARRAY(struct bl_ptx_symbol *) variables; /* module scope; in a lazy module those of bodies are missing */
     BL_ARRAY(struct bl_ptx_file) files;
-    struct bl_map names;       /* → struct bl_ptx_symbol */
-    struct bl_map labels_used; /* private to the parser */
-    uint32_t error_count;      /* private to the parser */
+    struct bl_map names; /* → struct bl_ptx_symbol */
+    /* private to the parser */
+    struct bl_map special_registers; /* those mentioned so far */
+    struct bl_map numbers;           /* of "//bl.func" lines */
+    uint32_t body_count, error_count;
+    bool percent_names; /* a name of module scope starts with % */
 };
 
 enum bl_ptx_flags {
