@@ -104,18 +104,35 @@ bool bl_ptx_has(const struct bl_ptx_instr *instr, enum bl_ptx_mod mod)
 
 enum { SHOWN_WIDTH = 120 }; /* characters of a source line in a message */
 
-/* The line with that number, 1-based; empty where the text has fewer. */
+/* What a "//bl.line N" says is the number of the line after it; 0 for any other line. */
+static uint32_t noted_number(struct bl_sv line)
+{
+    static const char note[] = "//bl.line ";
+    uint64_t number = 0;
+    if (!bl_sv_starts(line, note))
+        return 0;
+    for (size_t at = sizeof(note) - 1; at < line.size && line.data[at] >= '0' && line.data[at] <= '9' && number < UINT32_MAX; at++)
+        number = number * 10 + (uint64_t)(line.data[at] - '0');
+    return number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* The line with that number, 1-based; the last one where notes give it to several; empty where the text has none. */
 static struct bl_sv source_line(struct bl_sv text, uint32_t number)
 {
-    const char *at = text.data, *end = text.data + text.size, *stop;
-    for (uint32_t n = 1; n < number && at; n++) {
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at ? at + 1 : NULL;
+    const char *at = text.data, *end = text.data + text.size;
+    struct bl_sv found = {text.data, 0};
+    uint32_t n = 1;
+
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        struct bl_sv line = {at, (size_t)((stop ? stop : end) - at)};
+        uint32_t noted = noted_number(line);
+        if (n == number)
+            found = line;
+        n = noted ? noted : n + 1;
+        at = line.data + line.size + 1;
     }
-    if (!at || at >= end)
-        return (struct bl_sv){text.data, 0};
-    stop = memchr(at, '\n', (size_t)(end - at));
-    return (struct bl_sv){at, (size_t)((stop ? stop : end) - at)};
+    return found;
 }
 
 /* The source line around the column, tabs and control characters as spaces, and a caret below. */
