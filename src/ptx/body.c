@@ -36,8 +36,8 @@ static void parse_loc(struct bl_ptx_parser *p, struct bl_ptx_loc loc)
     statement->line = place[1];
     statement->column = place[2];
     while (bl_ptx_accept(p, ',')) {
-        bool is_name = bl_sv_is(p->token.text, "function_name");
-        if (!is_name && !bl_sv_is(p->token.text, "inlined_at"))
+        bool is_name = BL_PTX_IS(p->token.text, "function_name");
+        if (!is_name && !BL_PTX_IS(p->token.text, "inlined_at"))
             bl_ptx_expected(p, "function_name or inlined_at");
         bl_ptx_next(p);
         if (is_name) {
@@ -259,7 +259,7 @@ static void declare_parameters(struct bl_ptx_parser *p, struct bl_ptx_func *func
             symbol->index = func->reg_count++;
         else
             symbol->index = n;
-        if (!bl_sv_is(symbol->name, "_"))
+        if (!BL_PTX_IS(symbol->name, "_"))
             bl_ptx_declare(p, symbol);
     }
 }
@@ -316,7 +316,7 @@ enum place { START, INSIDE, CALL, CALL_LIST, CALL_COMMA, LOC, LOC_COMMA, LOC_NAM
 static enum place skip_word(struct bl_ptx_parser *p, enum place place, bool is_guard)
 {
     struct bl_ptx_symbol *symbol;
-    bool is_call = bl_sv_is(p->token.text, "call"), is_name = bl_sv_is(p->token.text, "function_name");
+    bool is_call = BL_PTX_IS(p->token.text, "call"), is_name = BL_PTX_IS(p->token.text, "function_name");
 
     if (place == START && !is_guard) {
         bl_ptx_next_unnoted(p);
@@ -338,7 +338,7 @@ static enum place skip_word(struct bl_ptx_parser *p, enum place place, bool is_g
 static enum place skip_other(struct bl_ptx_parser *p, enum place place, uint32_t *vectors)
 {
     int kind = p->token.kind;
-    bool is_loc = kind == BL_PTX_T_DOT && bl_sv_is(p->token.text, "loc");
+    bool is_loc = kind == BL_PTX_T_DOT && BL_PTX_IS(p->token.text, "loc");
 
     bl_ptx_next(p);
     if (kind == ';')

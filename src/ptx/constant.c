@@ -232,10 +232,10 @@ static struct bl_ptx_operand negate(const struct bl_ptx_operand *value)
 /* (.s64) or (.u64), whose parenthesis is past; then what it applies to. */
 static struct bl_ptx_operand cast(struct bl_ptx_parser *p)
 {
-    bool to_signed = bl_sv_is(p->token.text, "s64");
+    bool to_signed = BL_PTX_IS(p->token.text, "s64");
     struct bl_ptx_operand value;
 
-    if (!to_signed && !bl_sv_is(p->token.text, "u64"))
+    if (!to_signed && !BL_PTX_IS(p->token.text, "u64"))
         bl_ptx_expected(p, ".s64 or .u64");
     bl_ptx_next(p);
     bl_ptx_expect(p, ')', "')'");
@@ -259,7 +259,7 @@ static struct bl_ptx_operand primary(struct bl_ptx_parser *p)
             return cast(p);
         value = expression(p);
         bl_ptx_expect(p, ')', "')'");
-    } else if (bl_ptx_is(p, BL_PTX_T_WORD) && bl_sv_is(p->token.text, "WARP_SZ")) {
+    } else if (bl_ptx_is(p, BL_PTX_T_WORD) && BL_PTX_IS(p->token.text, "WARP_SZ")) {
         bl_ptx_next(p);
         value = integer(32, false);
     } else {
@@ -389,7 +389,7 @@ bool bl_ptx_at_constant(const struct bl_ptx_parser *p)
 {
     int kind = p->token.kind;
     return kind == BL_PTX_T_NUMBER || kind == '(' || kind == '-' || kind == '+' || kind == '~' || kind == '!' ||
-           (kind == BL_PTX_T_WORD && bl_sv_is(p->token.text, "WARP_SZ"));
+           (kind == BL_PTX_T_WORD && BL_PTX_IS(p->token.text, "WARP_SZ"));
 }
 
 uint64_t bl_ptx_count(struct bl_ptx_parser *p, uint64_t least, uint64_t most, const char *what)

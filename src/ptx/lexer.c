@@ -5,10 +5,15 @@
 
 #include <stdio.h>
 
-enum { OTHER, SPACE, WORD, DIGIT };
+enum { OTHER, SPACE, PUNCTUATION, WORD, DIGIT };
 static const uint8_t class_of[256] = {
-    [' '] = SPACE,        ['\t'] = SPACE,       ['\r'] = SPACE, ['\f'] = SPACE, ['\v'] = SPACE,
-    ['a' ... 'z'] = WORD, ['A' ... 'Z'] = WORD, ['_'] = WORD,   ['$'] = WORD,   ['0' ... '9'] = DIGIT,
+    [' '] = SPACE,        ['\t'] = SPACE,       ['\r'] = SPACE,      ['\f'] = SPACE,      ['\v'] = SPACE,
+    ['a' ... 'z'] = WORD, ['A' ... 'Z'] = WORD, ['_'] = WORD,        ['$'] = WORD,        ['0' ... '9'] = DIGIT,
+    ['{'] = PUNCTUATION,  ['}'] = PUNCTUATION,  ['['] = PUNCTUATION, [']'] = PUNCTUATION, ['('] = PUNCTUATION,
+    [')'] = PUNCTUATION,  [','] = PUNCTUATION,  [';'] = PUNCTUATION, [':'] = PUNCTUATION, ['+'] = PUNCTUATION,
+    ['-'] = PUNCTUATION,  ['*'] = PUNCTUATION,  ['/'] = PUNCTUATION, ['%'] = PUNCTUATION, ['<'] = PUNCTUATION,
+    ['>'] = PUNCTUATION,  ['='] = PUNCTUATION,  ['!'] = PUNCTUATION, ['&'] = PUNCTUATION, ['|'] = PUNCTUATION,
+    ['^'] = PUNCTUATION,  ['~'] = PUNCTUATION,  ['?'] = PUNCTUATION, ['@'] = PUNCTUATION,
 };
 
 static inline uint8_t class_at(const char *at)
@@ -140,7 +145,7 @@ static const char *skip_number(const char *at, const char *end)
     return skip_word(at, end);
 }
 
-static int two_characters(const char *at, const char *end)
+static int two_characters(const char *at)
 {
     static const struct {
         char text[3];
@@ -149,7 +154,7 @@ static int two_characters(const char *at, const char *end)
         {"<<", BL_PTX_T_SHL}, {">>", BL_PTX_T_SHR}, {"<=", BL_PTX_T_LE},  {">=", BL_PTX_T_GE},
         {"==", BL_PTX_T_EQ},  {"!=", BL_PTX_T_NE},  {"&&", BL_PTX_T_AND}, {"||", BL_PTX_T_OR},
     };
-    for (size_t n = 0; end - at > 1 && n < BL_LEN(pairs); n++)
+    for (size_t n = 0; n < BL_LEN(pairs); n++)
         if (at[0] == pairs[n].text[0] && at[1] == pairs[n].text[1])
             return pairs[n].kind;
     return 0;
@@ -167,14 +172,14 @@ static const char *scan_string(struct bl_ptx_token *token, const char *at, const
 
 static const char *scan_other(struct bl_ptx_token *token, const char *at, const char *end)
 {
-    static const char known[] = "{}[](),;:+-*/%<>=!&|^~?@";
+    bool known = class_at(at) == PUNCTUATION;
 
     if (*at == '"')
         return scan_string(token, at, end);
-    token->kind = two_characters(at, end);
+    token->kind = known && end - at > 1 && class_at(at + 1) == PUNCTUATION ? two_characters(at) : 0;
     token->text = (struct bl_sv){at, token->kind ? 2 : 1};
     if (!token->kind)
-        token->kind = *at && strchr(known, *at) ? *at : BL_PTX_T_BAD;
+        token->kind = known ? *at : BL_PTX_T_BAD;
     return at + token->text.size;
 }
 

@@ -61,6 +61,9 @@ static inline uint32_t bl_ptx_hash(struct bl_sv name)
     return (uint32_t)(hash >> 32);
 }
 
+/* As bl_sv_is, for a literal: no call where the sizes differ. */
+#define BL_PTX_IS(view, literal) ((view).size == sizeof(literal) - 1 && memcmp((view).data, literal, sizeof(literal) - 1) == 0)
+
 /* ---- tokens (lexer.c) ------------------------------------------------------------------------- */
 
 enum { /* a token's kind: one of these, or the character */

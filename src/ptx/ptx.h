@@ -127,24 +127,24 @@ struct bl_ptx_init {
 };
 
 struct bl_ptx_symbol {
-    enum bl_ptx_symbol_kind kind;
+    enum bl_ptx_symbol_kind kind : 8;
+    enum bl_ptx_space space : 8;
+    enum bl_ptx_type type : 8; /* of one element */
+    uint8_t vec;               /* 1, 2, 4, 8 */
+    enum bl_ptx_linking linking : 8;
+    enum bl_ptx_space ptr_space : 8; /* .ptr.space of a kernel parameter */
+    bool is_array;                   /* declared with [] */
+    bool has_init;
+    bool is_managed, is_unified; /* .attribute(.managed), .attribute(.unified(...)) */
+    uint32_t align;              /* bytes, never 0 for a variable or parameter */
+    uint32_t ptr_align;          /* .ptr .align of a kernel parameter */
+    uint32_t index;              /* dense by kind within its function (registers, labels) or its module */
     struct bl_sv name;
     struct bl_ptx_loc loc;
-    enum bl_ptx_space space;
-    enum bl_ptx_type type; /* of one element */
-    uint8_t vec;           /* 1, 2, 4, 8 */
-    enum bl_ptx_linking linking;
-    uint32_t align;    /* bytes, never 0 for a variable or parameter */
-    bool is_array;     /* declared with [] */
     uint64_t elements; /* product of the dimensions; 1 for a scalar; 0 for x[] */
     uint64_t size;     /* bytes: elements * vec * type; 0 for x[] */
     BL_ARRAY(uint64_t) dims;
     BL_ARRAY(struct bl_ptx_init) inits;
-    bool has_init;
-    uint32_t ptr_align; /* .ptr .align of a kernel parameter */
-    enum bl_ptx_space ptr_space;
-    bool is_managed, is_unified;              /* .attribute(.managed), .attribute(.unified(...)) */
-    uint32_t index;                           /* dense by kind within its function (registers, labels) or its module */
     struct bl_ptx_func *func;                 /* of SYM_FUNC: itself (after a redeclaration: the definition) */
     struct bl_ptx_func *proto;                /* of SYM_PROTO: returns and params */
     BL_ARRAY(struct bl_ptx_symbol *) targets; /* .calltargets, .branchtargets */
@@ -165,16 +165,16 @@ enum bl_ptx_operand_kind {
 };
 
 struct bl_ptx_operand {
-    enum bl_ptx_operand_kind kind;
-    struct bl_ptx_loc loc;
-    struct bl_ptx_symbol *symbol;
+    enum bl_ptx_operand_kind kind : 8;
     bool negated; /* !p, or -register where the syntax allows */
     bool is_unsigned;
     uint8_t component; /* of a video instruction also 5 b0 … 8 b3, 9 h0, 10 h1, 11 other selectors, named by bits: see below */
-    enum bl_ptx_type float_type;
+    enum bl_ptx_type float_type : 8;
+    uint32_t item_count;
+    struct bl_ptx_loc loc;
+    struct bl_ptx_symbol *symbol;
     uint64_t bits;  /* INT, FLOAT; component 11: the selector's characters, the first one lowest ("b3210", "h32") */
     int64_t offset; /* SYMBOL, ADDRESS */
-    uint32_t item_count;
     struct bl_ptx_operand *items;
 };
 
