@@ -375,6 +375,7 @@ struct bl_kir_loop { /* loops.c; needs dominators. Natural loops; irreducible cy
     struct bl_kir_block *header;
     BL_ARRAY(struct bl_kir_block *) blocks; /* with those of inner loops */
     uint32_t depth;                         /* outermost 1 */
+    uint32_t index;                         /* in bl_kir_loops.loops */
     bool irreducible;
     bool spins; /* its exit depends on memory that it also reads inside (volatile, atomic or
                    relaxed loads, atomics) and may wait for another thread */
