@@ -44,7 +44,12 @@
 #define __shared__ BL_CUDA_ATTRIBUTE(shared)
 #define __constant__ BL_CUDA_ATTRIBUTE(constant)
 #ifndef __managed__
-#define __managed__ BL_CUDA_ATTRIBUTE(managed)
+#ifdef __CUDA__
+/* clang has no managed variables in CUDA: without this it would make an ordinary one of the host. */
+#define __managed__ a___managed___variable_is_not_supported_by_bailey_nvcc_yet__use_cudaMallocManaged
+#else
+#define __managed__
+#endif
 #endif
 #define __nv_pure__ BL_CUDA_ATTRIBUTE(pure)
 #define __launch_bounds__(...) BL_CUDA_ATTRIBUTE(launch_bounds(__VA_ARGS__))
