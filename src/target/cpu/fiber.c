@@ -1,0 +1,459 @@
+/* Fibers: stacks, the switch between them, and the scheduler that runs a CTA's warps as fibers. Used by the files of
+ * run.h only.
+ *
+ * A core's thread is the scheduler. It switches to a fiber, fibers of a CTA switch to each other, and one comes back to the
+ * scheduler when the CTA has ended, is stuck, only yields, or has trapped. A fiber never changes its thread.
+ */
+#include "target/cpu/run.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    PLAIN_STACK = 512 << 10,
+    WARP_STACK = 128 << 10, /* committed as it is touched */
+    DEEP_STACK = 8 << 20,   /* recursion */
+    DEEP_PER_LIMIT = 128,   /* bytes of machine stack for a byte of the stack limit: 32 lanes and their registers */
+    RESIDENT_CTAS = 1024,   /* a core, but for cooperative launches */
+    RESIDENT_WARPS = 2048,
+    CALM_ROUNDS = 256, /* rounds in which all CTAs only yielded, before the thread sleeps */
+    CALM_NS = 20000,
+};
+
+/* ---- stacks -------------------------------------------------------------------------------------------- */
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+bool bl_cpu_stack_map(struct bl_cpu_stack *stack, size_t size)
+{
+    void *map;
+    if (bl_fault_due("mmap"))
+        return false;
+    size = BL_ALIGN_UP(size, page_size()) + BL_CPU_GUARD;
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (map == MAP_FAILED)
+        return false;
+    if (mprotect(map, BL_CPU_GUARD, PROT_NONE)) {
+        munmap(map, size);
+        return false;
+    }
+    stack->map = map;
+    stack->size = size;
+    return true;
+}
+
+void bl_cpu_stack_unmap(struct bl_cpu_stack *stack)
+{
+    if (stack->map)
+        munmap(stack->map, stack->size);
+    stack->map = NULL;
+    stack->size = 0;
+}
+
+static bool fiber_stack(struct bl_cpu_fiber *fiber, size_t size)
+{
+    if (fiber->stack.size >= size)
+        return true;
+    bl_cpu_stack_unmap(&fiber->stack);
+    fiber->sp = NULL;
+    return bl_cpu_stack_map(&fiber->stack, size);
+}
+
+/* ---- the switch ----------------------------------------------------------------------------------------- */
+
+/* A saved stack pointer points at what bl_cpu_switch pushed; bl_cpu_switch_resume pops it. */
+#if defined(__x86_64__)
+
+struct frame {
+    uint32_t mxcsr;
+    uint16_t x87, pad;
+    uint64_t r15, r14, r13, r12, rbx, rbp, pc, end;
+};
+
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden bl_cpu_switch\n"
+        ".globl bl_cpu_switch\n"
+        ".type bl_cpu_switch, @function\n"
+        "bl_cpu_switch:\n"
+        "    pushq %rbp\n"
+        "    pushq %rbx\n"
+        "    pushq %r12\n"
+        "    pushq %r13\n"
+        "    pushq %r14\n"
+        "    pushq %r15\n"
+        "    subq $8, %rsp\n"
+        "    stmxcsr (%rsp)\n"
+        "    fnstcw 4(%rsp)\n"
+        "    movq %rsp, (%rdi)\n"
+        "    movq %rsi, %rsp\n"
+        ".hidden bl_cpu_switch_resume\n"
+        ".globl bl_cpu_switch_resume\n"
+        "bl_cpu_switch_resume:\n"
+        "    ldmxcsr (%rsp)\n"
+        "    fldcw 4(%rsp)\n"
+        "    addq $8, %rsp\n"
+        "    popq %r15\n"
+        "    popq %r14\n"
+        "    popq %r13\n"
+        "    popq %r12\n"
+        "    popq %rbx\n"
+        "    popq %rbp\n"
+        "    ret\n"
+        ".size bl_cpu_switch, .-bl_cpu_switch\n"
+        ".hidden bl_cpu_fiber_begin\n"
+        ".globl bl_cpu_fiber_begin\n"
+        ".type bl_cpu_fiber_begin, @function\n"
+        "bl_cpu_fiber_begin:\n"
+        "    movq %r13, %rdi\n"
+        "    xorl %ebp, %ebp\n"
+        "    callq *%r12\n"
+        "    ud2\n"
+        ".size bl_cpu_fiber_begin, .-bl_cpu_fiber_begin\n");
+
+static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function, uintptr_t argument)
+{
+    frame->mxcsr = __builtin_ia32_stmxcsr();
+    __asm__("fnstcw %0" : "=m"(frame->x87));
+    frame->r12 = function;
+    frame->r13 = argument;
+    frame->pc = begin;
+}
+
+#elif defined(__aarch64__)
+
+struct frame {
+    uint64_t fpcr, pad;
+    uint64_t d[8];  /* d8 to d15 */
+    uint64_t x[12]; /* x19 to x30 */
+};
+
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden bl_cpu_switch\n"
+        ".globl bl_cpu_switch\n"
+        ".type bl_cpu_switch, %function\n"
+        "bl_cpu_switch:\n"
+        "    sub sp, sp, #176\n"
+        "    mrs x9, fpcr\n"
+        "    str x9, [sp]\n"
+        "    stp d8, d9, [sp, #16]\n"
+        "    stp d10, d11, [sp, #32]\n"
+        "    stp d12, d13, [sp, #48]\n"
+        "    stp d14, d15, [sp, #64]\n"
+        "    stp x19, x20, [sp, #80]\n"
+        "    stp x21, x22, [sp, #96]\n"
+        "    stp x23, x24, [sp, #112]\n"
+        "    stp x25, x26, [sp, #128]\n"
+        "    stp x27, x28, [sp, #144]\n"
+        "    stp x29, x30, [sp, #160]\n"
+        "    mov x9, sp\n"
+        "    str x9, [x0]\n"
+        "    mov sp, x1\n"
+        ".hidden bl_cpu_switch_resume\n"
+        ".globl bl_cpu_switch_resume\n"
+        "bl_cpu_switch_resume:\n"
+        "    ldr x9, [sp]\n"
+        "    msr fpcr, x9\n"
+        "    ldp d8, d9, [sp, #16]\n"
+        "    ldp d10, d11, [sp, #32]\n"
+        "    ldp d12, d13, [sp, #48]\n"
+        "    ldp d14, d15, [sp, #64]\n"
+        "    ldp x19, x20, [sp, #80]\n"
+        "    ldp x21, x22, [sp, #96]\n"
+        "    ldp x23, x24, [sp, #112]\n"
+        "    ldp x25, x26, [sp, #128]\n"
+        "    ldp x27, x28, [sp, #144]\n"
+        "    ldp x29, x30, [sp, #160]\n"
+        "    add sp, sp, #176\n"
+        "    ret x30\n"
+        ".size bl_cpu_switch, .-bl_cpu_switch\n"
+        ".hidden bl_cpu_fiber_begin\n"
+        ".globl bl_cpu_fiber_begin\n"
+        ".type bl_cpu_fiber_begin, %function\n"
+        "bl_cpu_fiber_begin:\n"
+        "    mov x0, x20\n"
+        "    mov x29, #0\n"
+        "    blr x19\n"
+        "    brk #1\n"
+        ".size bl_cpu_fiber_begin, .-bl_cpu_fiber_begin\n");
+
+static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function, uintptr_t argument)
+{
+    __asm__("mrs %0, fpcr" : "=r"(frame->fpcr));
+    frame->x[0] = function;
+    frame->x[1] = argument;
+    frame->x[11] = begin;
+}
+
+#else
+#error "the CPU device has no switch of fibers for this architecture: add one here"
+#endif
+
+extern const char bl_cpu_fiber_begin[];
+
+void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument)
+{
+    struct frame *frame = (struct frame *)(void *)(fiber->stack.map + fiber->stack.size - 64 - sizeof(struct frame));
+    memset(frame, 0, sizeof(*frame) + 64);
+    frame_fill(frame, (uintptr_t)bl_cpu_fiber_begin, (uintptr_t)function, (uintptr_t)argument);
+    fiber->sp = frame;
+}
+
+void bl_cpu_escape(struct bl_cpu_core *core)
+{
+    void *nowhere;
+    bl_cpu_switch(&nowhere, core->scheduler);
+    __builtin_unreachable();
+}
+
+/* Runs a fiber until something switches back here. */
+static void enter(struct bl_cpu_core *core, struct bl_cpu_fiber *fiber)
+{
+    core->fiber = fiber;
+    core->inside = true;
+    core->helping = 0;
+    bl_cpu_switch(&core->scheduler, fiber->sp);
+    core->inside = false;
+}
+
+/* ---- work without barriers -------------------------------------------------------------------------------- */
+
+static void plain_main(void *data)
+{
+    struct bl_cpu_core *core = data;
+    for (;;) {
+        if (core->job == BL_CPU_JOB_CTAS) {
+            bl_cpu_run_ctas(core);
+        } else {
+            core->helping++;
+            bl_cpu_transfer_rows(core);
+            core->helping--;
+        }
+        bl_cpu_switch(&core->fiber->sp, core->scheduler);
+    }
+}
+
+static size_t deep_size(const struct bl_cpu_core *core)
+{
+    return BL_MAX((size_t)DEEP_STACK, (size_t)core->runner->stack_limit * DEEP_PER_LIMIT);
+}
+
+bool bl_cpu_run_plain(struct bl_cpu_core *core, bool deep)
+{
+    struct bl_cpu_fiber *fiber = deep ? &core->deep : &core->plain;
+    if (!fiber_stack(fiber, deep ? deep_size(core) : PLAIN_STACK)) {
+        bl_cpu_out_of_memory(core, "a stack");
+        return false;
+    }
+    if (!fiber->sp)
+        bl_cpu_fiber_reset(fiber, plain_main, core);
+    enter(core, fiber);
+    if (!core->trap.set)
+        return true;
+    fiber->sp = NULL;
+    bl_cpu_trap_report(core);
+    return false;
+}
+
+/* ---- warps as fibers ---------------------------------------------------------------------------------------- */
+
+static uint32_t next_warp(uint32_t mask, uint32_t after)
+{
+    uint32_t higher = after == 31 ? 0 : mask & (UINT32_MAX << (after + 1));
+    return (uint32_t)__builtin_ctz(higher ? higher : mask);
+}
+
+void bl_cpu_cta_switch(struct bl_cpu_cta *cta)
+{
+    uint32_t from = cta->current, to;
+    if (!cta->runnable) {
+        bl_cpu_switch(&cta->fibers[from].sp, cta->core->scheduler);
+        return;
+    }
+    to = next_warp(cta->runnable, from);
+    if (to == from)
+        return;
+    cta->current = to;
+    cta->core->fiber = &cta->fibers[to];
+    bl_cpu_switch(&cta->fibers[from].sp, cta->fibers[to].sp);
+}
+
+static void warp_main(void *data)
+{
+    struct bl_cpu_warp *warp = data;
+    struct bl_cpu_cta *cta = warp->runtime;
+    for (;;) {
+        cta->core->command->launch.code->entry(warp);
+        uint32_t bit = 1u << warp->warpid;
+        cta->ended |= bit;
+        cta->runnable &= ~bit;
+        cta->core->spins = 0;
+        bl_cpu_barriers_warp_ended(cta);
+        bl_cpu_cta_switch(cta);
+    }
+}
+
+static bool cta_fibers(struct bl_cpu_cta *cta)
+{
+    bool deep = cta->core->command->launch.code->info.flags & BL_CPU_RECURSION;
+    size_t size = deep ? deep_size(cta->core) : WARP_STACK;
+    for (uint32_t w = 0; w < cta->nwarps; w++) {
+        struct bl_cpu_fiber *fiber = &cta->fibers[w];
+        if (!fiber_stack(fiber, size))
+            return false;
+        if (!fiber->sp)
+            bl_cpu_fiber_reset(fiber, warp_main, &cta->warps[w]);
+    }
+    return true;
+}
+
+/* The CTAs that a core has begun and not ended: a ring, `at` the one before the next to run. */
+struct residents {
+    struct bl_cpu_cta *at;
+    uint32_t count, warps;
+    uint32_t idle; /* of them, one after the other, only yielded */
+    uint32_t calm; /* rounds of that kind */
+};
+
+static void add_resident(struct residents *residents, struct bl_cpu_cta *cta)
+{
+    if (residents->at) {
+        cta->next = residents->at->next;
+        residents->at->next = cta;
+    } else {
+        cta->next = cta;
+        residents->at = cta;
+    }
+    residents->count++;
+    residents->warps += cta->nwarps;
+}
+
+/* Takes out the one after `at`. Its fibers may be anywhere: broken says so. */
+static void drop_resident(struct bl_cpu_core *core, struct residents *residents, bool broken)
+{
+    struct bl_cpu_cta *cta = residents->at->next;
+    residents->at->next = cta->next;
+    residents->count--;
+    residents->warps -= cta->nwarps;
+    if (!residents->count)
+        residents->at = NULL;
+    for (uint32_t w = 0; w < cta->nwarps; w++) {
+        if (broken)
+            cta->fibers[w].sp = NULL;
+        if (cta->fibers[w].stack.size > WARP_STACK + BL_CPU_GUARD) { /* not kept: they may have been used to the end */
+            bl_cpu_stack_unmap(&cta->fibers[w].stack);
+            cta->fibers[w].sp = NULL;
+        }
+    }
+    cta->next = core->spare;
+    core->spare = cta;
+}
+
+enum begun { BEGUN, NONE_LEFT, NO_ROOM };
+
+/* Begins the next CTA. */
+static enum begun begin_cta(struct bl_cpu_core *core, struct residents *residents, uint64_t chunk)
+{
+    struct bl_cpu_cta *cta;
+    if (atomic_load_explicit(&core->command->stop, memory_order_relaxed))
+        return NONE_LEFT;
+    if (core->first >= core->end && !bl_cpu_claim(core, chunk))
+        return NONE_LEFT;
+    cta = bl_cpu_cta_take(core);
+    if (!cta || !bl_cpu_cta_prepare(cta, true) || !cta_fibers(cta)) {
+        if (cta) {
+            cta->next = core->spare;
+            core->spare = cta;
+        }
+        return NO_ROOM;
+    }
+    bl_cpu_cta_place(cta, core->first++);
+    cta->runnable = cta->all;
+    cta->ended = 0;
+    cta->current = cta->nwarps - 1; /* the first is next */
+    bl_cpu_barriers_reset(cta);
+    add_resident(residents, cta);
+    return BEGUN;
+}
+
+/* All CTAs only yield: they may wait for one not yet begun, for another thread, or for the program. */
+static void all_yield(struct bl_cpu_core *core, struct residents *residents)
+{
+    bool room = core->command->launch.cooperative ||
+                (residents->count < RESIDENT_CTAS && residents->warps + core->command->launch.nwarps <= RESIDENT_WARPS);
+    residents->idle = 0;
+    if (room && begin_cta(core, residents, 1) == BEGUN) {
+        residents->calm = 0;
+        return;
+    }
+    if (residents->calm++ < CALM_ROUNDS)
+        sched_yield();
+    else
+        bl_cpu_nap(CALM_NS);
+}
+
+/* Runs the CTA after `at`. False: the command is over. */
+static bool run_resident(struct bl_cpu_core *core, struct residents *residents)
+{
+    struct bl_cpu_cta *cta = residents->at->next;
+    uint32_t warp = next_warp(cta->runnable, cta->current);
+    uint32_t ended = cta->ended;
+
+    cta->current = warp;
+    core->cta = cta;
+    core->spins = 0;
+    enter(core, &cta->fibers[warp]);
+    if (!core->trap.set && !cta->runnable && cta->ended != cta->all)
+        bl_cpu_trap_set(core, BL_FAULT_DEADLOCK, cta->current, 0, NULL);
+    if (core->trap.set) {
+        bl_cpu_trap_report(core);
+        return false;
+    }
+    if (atomic_load_explicit(&core->command->stop, memory_order_relaxed))
+        return false;
+    if (cta->ended == cta->all) {
+        drop_resident(core, residents, false);
+        residents->idle = residents->calm = 0;
+        return true;
+    }
+    residents->at = cta;
+    residents->idle = cta->ended == ended ? residents->idle + 1 : 0;
+    if (residents->idle >= residents->count)
+        all_yield(core, residents);
+    return true;
+}
+
+bool bl_cpu_run_fibers(struct bl_cpu_core *core)
+{
+    struct bl_cpu_command *command = core->command;
+    struct residents residents = {0};
+    uint64_t begun = bl_cpu_now();
+    uint64_t chunk = command->launch.code->info.flags & BL_CPU_YIELDS ? 1 : 8;
+    bool more = true, finished = true;
+
+    core->first = core->end = 0;
+    while (more || residents.count) {
+        if (!residents.count) {
+            enum begun result = begin_cta(core, &residents, chunk);
+            if (result == NO_ROOM)
+                bl_cpu_out_of_memory(core, "a CTA's memory and stacks");
+            more = result == BEGUN;
+            continue;
+        }
+        if (!run_resident(core, &residents))
+            break;
+        if (!residents.count && core->first >= core->end && bl_cpu_turn_over(core->runner, begun)) {
+            finished = atomic_load(&command->next_piece) >= command->total;
+            break;
+        }
+    }
+    while (residents.count)
+        drop_resident(core, &residents, true);
+    core->cta = NULL;
+    return finished;
+}
