@@ -223,6 +223,8 @@ void bl_cpu_run_some(struct bl_cpu_runner *runner, struct bl_queue *queue)
     runner->running++;
     if (command->users >= command->total - BL_MIN(command->total, atomic_load(&command->next_piece)))
         make_unready(queue);
+    if (runner->running >= runner->workers && !TAILQ_EMPTY(&runner->ready))
+        bl_cpu_call_workers(runner, 0); /* somebody has to see what gets overdue */
     if (command->kind != BL_CPU_HOST_CALL && !(core = bl_cpu_core_take(runner)))
         out_of_cores(runner);
     if (core || command->kind == BL_CPU_HOST_CALL) {
