@@ -242,7 +242,7 @@ static void parse_init_address(struct bl_ptx_parser *p, struct bl_ptx_init *init
     struct bl_ptx_loc loc = p->token.loc;
     struct bl_sv name = bl_ptx_expect_name(p, "a constant or a name");
 
-    if (BL_PTX_IS(name, "generic") && bl_ptx_accept(p, '(')) {
+    if (!init->generic && BL_PTX_IS(name, "generic") && bl_ptx_accept(p, '(')) {
         init->generic = true;
         parse_init_address(p, init);
         bl_ptx_expect(p, ')', "')'");

@@ -39,10 +39,9 @@ static struct bl_ptx_entry *add_entry(struct bl_ptx_parser *p, struct bl_sv name
 
 enum kind { NAMES, RANGES, LABELS };
 
-/* The innermost entry of a name. */
-static struct bl_ptx_entry *find_entry(const struct bl_ptx_parser *p, struct bl_sv name, uint32_t hash, enum kind kind)
+/* The first entry of a name in a bucket's list from `at` on. */
+static struct bl_ptx_entry *find_from(const struct bl_ptx_parser *p, uint32_t at, struct bl_sv name, uint32_t hash, enum kind kind)
 {
-    uint32_t at = p->bucket_count ? p->buckets[hash & (p->bucket_count - 1)] : 0;
     while (at) {
         struct bl_ptx_entry *entry = &p->entries.items[at - 1];
         if (entry->hash == hash && bl_sv_equal(entry->name, name) && entry->is_label == (kind == LABELS) &&
@@ -51,6 +50,12 @@ static struct bl_ptx_entry *find_entry(const struct bl_ptx_parser *p, struct bl_
         at = entry->next;
     }
     return NULL;
+}
+
+/* The innermost entry of a name. */
+static struct bl_ptx_entry *find_entry(const struct bl_ptx_parser *p, struct bl_sv name, uint32_t hash, enum kind kind)
+{
+    return p->bucket_count ? find_from(p, p->buckets[hash & (p->bucket_count - 1)], name, hash, kind) : NULL;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------------- */
@@ -80,13 +85,17 @@ static struct bl_ptx_symbol *find_in_range(struct bl_ptx_parser *p, struct bl_sv
     const char *at = name.data + prefix.size;
     struct bl_ptx_entry *entry;
     uint64_t number = 0;
+    uint32_t hash;
 
     if (digits > 9 || (*at == '0' && digits > 1))
         return NULL;
     for (size_t d = 0; d < digits; d++)
         number = number * 10 + (uint64_t)(at[d] - '0');
-    entry = find_entry(p, prefix, bl_ptx_hash(prefix), RANGES);
-    if (!entry || number >= entry->range->count || entry->depth < least_depth)
+    hash = bl_ptx_hash(prefix);
+    entry = find_entry(p, prefix, hash, RANGES);
+    while (entry && number >= entry->range->count) /* one further out may reach so far */
+        entry = find_from(p, entry->next, prefix, hash, RANGES);
+    if (!entry || entry->depth < least_depth)
         return NULL;
     return range_register(p, entry->range, (uint32_t)number, name);
 }

@@ -6,7 +6,9 @@ struct slice {
     struct bl_arena arena; /* its own */
     const struct bl_ptx_module *module;
     const struct bl_ptx_func *kernel;
-    bool *funcs, *variables;                   /* by symbol->index: part of the slice */
+    bool *taken_funcs, *taken_variables;             /* by symbol->index */
+    const struct bl_ptx_symbol **funcs, **variables; /* what was taken, by name */
+    uint32_t func_count, variable_count;
     BL_ARRAY(const struct bl_ptx_func *) work; /* functions whose mentions are still to be followed */
     bool has_indirect_call;
     struct bl_buffer *out;
@@ -16,9 +18,9 @@ struct slice {
 
 static void take_function(struct slice *s, const struct bl_ptx_func *func)
 {
-    if (s->funcs[func->symbol->index])
+    if (s->taken_funcs[func->symbol->index])
         return;
-    s->funcs[func->symbol->index] = true;
+    s->taken_funcs[func->symbol->index] = true;
     *BL_PUSH(&s->arena, &s->work) = func;
 }
 
@@ -39,7 +41,7 @@ static void follow(struct slice *s, const struct bl_ptx_func *func)
         if (symbol->kind == BL_PTX_SYM_FUNC)
             take_function(s, symbol->func);
         else
-            s->variables[symbol->index] = true;
+            s->taken_variables[symbol->index] = true;
     }
     if (!func->has_indirect_call || s->has_indirect_call)
         return;
@@ -49,13 +51,36 @@ static void follow(struct slice *s, const struct bl_ptx_func *func)
             take_function(s, s->module->funcs.items[f]);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    struct bl_sv x = (*(const struct bl_ptx_symbol *const *)a)->name, y = (*(const struct bl_ptx_symbol *const *)b)->name;
+    int order = memcmp(x.data, y.data, BL_MIN(x.size, y.size));
+    return order ? order : (x.size > y.size) - (x.size < y.size);
+}
+
+/* In an order that does not depend on the rest of the module. */
+static void sort(struct slice *s)
+{
+    for (uint32_t f = 0; f < s->module->funcs.count; f++)
+        if (s->taken_funcs[f])
+            s->funcs[s->func_count++] = s->module->funcs.items[f]->symbol;
+    for (uint32_t v = 0; v < s->module->variables.count; v++)
+        if (s->taken_variables[v])
+            s->variables[s->variable_count++] = s->module->variables.items[v];
+    qsort(s->funcs, s->func_count, sizeof(*s->funcs), by_name);
+    qsort(s->variables, s->variable_count, sizeof(*s->variables), by_name);
+}
+
 static void collect(struct slice *s)
 {
-    s->funcs = BL_NEW_ARRAY(&s->arena, bool, s->module->funcs.count);
-    s->variables = BL_NEW_ARRAY(&s->arena, bool, s->module->variables.count);
+    s->taken_funcs = BL_NEW_ARRAY(&s->arena, bool, s->module->funcs.count);
+    s->taken_variables = BL_NEW_ARRAY(&s->arena, bool, s->module->variables.count);
+    s->funcs = BL_NEW_ARRAY(&s->arena, const struct bl_ptx_symbol *, s->module->funcs.count);
+    s->variables = BL_NEW_ARRAY(&s->arena, const struct bl_ptx_symbol *, s->module->variables.count);
     take_function(s, s->kernel);
     while (s->work.count)
         follow(s, s->work.items[--s->work.count]);
+    sort(s);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------- */
@@ -156,22 +181,18 @@ static void define_function(struct slice *s, const struct bl_ptx_func *func)
 static void write_out(struct slice *s)
 {
     const struct bl_ptx_module *module = s->module;
-    uint32_t count = module->funcs.count;
 
-    for (uint32_t f = 0; f < count; f++)
-        if (s->funcs[f])
-            bl_buffer_printf(s->out, "//bl.func %.*s %u\n", BL_SV(module->funcs.items[f]->name), module->funcs.items[f]->number);
+    for (uint32_t f = 0; f < s->func_count; f++)
+        bl_buffer_printf(s->out, "//bl.func %.*s %u\n", BL_SV(s->funcs[f]->name), s->funcs[f]->func->number);
     bl_buffer_printf(s->out, ".version %u.%u\n.target %.*s\n.address_size 64\n", module->version / 10, module->version % 10,
                      BL_SV(module->target));
-    for (uint32_t v = 0; v < module->variables.count; v++)
-        if (s->variables[v])
-            add_variable(s, module->variables.items[v]);
-    for (uint32_t f = 0; f < count; f++)
-        if (s->funcs[f] && module->funcs.items[f] != s->kernel)
-            declare_function(s, module->funcs.items[f]);
-    for (uint32_t f = 0; f < count; f++)
-        if (s->funcs[f])
-            define_function(s, module->funcs.items[f]);
+    for (uint32_t v = 0; v < s->variable_count; v++)
+        add_variable(s, s->variables[v]);
+    for (uint32_t f = 0; f < s->func_count; f++)
+        if (s->funcs[f]->func != s->kernel)
+            declare_function(s, s->funcs[f]->func);
+    for (uint32_t f = 0; f < s->func_count; f++)
+        define_function(s, s->funcs[f]->func);
 }
 
 enum bl_status bl_ptx_slice(struct bl_ptx_module *module, struct bl_ptx_func *kernel, struct bl_buffer *out, struct bl_error *error)
