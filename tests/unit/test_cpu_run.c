@@ -7,10 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target/cpu/run.h"
@@ -587,8 +589,784 @@ static void test_illegal_address(void **state)
     expect_fault(&kernel, 100, 64, PARAMS(0xdead000000001230), BL_FAULT_ILLEGAL_ADDRESS, &fault);
 }
 
-int main(void)
+static void bad_helper(struct bl_cpu_warp *warp)
 {
+    warp->helpers->fault(warp, 0x80, (uint32_t)param(warp, 0), (const char *)(uintptr_t)param(warp, 1));
+}
+
+static void test_faults_told_by_code(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(bad_helper, 0, 16);
+    struct bl_fault fault;
+    static const char text[] = "some.op is not there";
+    expect_fault(&kernel, 1, 64, PARAMS(BL_FAULT_UNSUPPORTED, ADDRESS(text)), BL_FAULT_UNSUPPORTED, &fault);
+    assert_non_null(strstr(fault.message, text));
+    assert_non_null(strstr(fault.message, "thread (7,0,0) of block (0,0,0)"));
+    expect_fault(&kernel, 1, 64, PARAMS(BL_FAULT_TRAP, 0), BL_FAULT_TRAP, &fault);
+}
+
+static void bad_instruction(struct bl_cpu_warp *warp)
+{
+    __builtin_trap();
+}
+
+static void bad_call(struct bl_cpu_warp *warp)
+{
+    void (*function)(void) = (void (*)(void))(uintptr_t)param(warp, 0);
+    function();
+}
+
+static int deeper(volatile char *above, int n)
+{
+    volatile char frame[2000];
+    frame[0] = above[0];
+    return n ? deeper(frame, n - 1) + frame[0] : frame[0];
+}
+
+static void bad_recursion(struct bl_cpu_warp *warp)
+{
+    volatile char frame = 1;
+    POINTER(volatile int, warp, 0)[0] = deeper(&frame, (int)param(warp, 1));
+}
+
+static void bad_division(struct bl_cpu_warp *warp)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("xorl %%ecx, %%ecx; movl $1, %%eax; cltd; idivl %%ecx" ::: "eax", "ecx", "edx");
+#else
+    __builtin_trap();
+#endif
+}
+
+static void test_signals_of_all_kinds(void **state)
+{
+    struct bl_device_kernel instruction = KERNEL(bad_instruction, 0, 0), division = KERNEL(bad_division, 0, 0);
+    struct bl_device_kernel call = KERNEL(bad_call, 0, 8), recursion = KERNEL(bad_recursion, BL_CPU_RECURSION, 16);
+    struct bl_device_kernel fibers = KERNEL(bad_recursion, BL_CPU_RECURSION | BL_CPU_BARRIER, 16);
+    struct bl_fault fault;
+    int out = 0;
+    expect_fault(&instruction, 3, 64, NULL, BL_FAULT_ILLEGAL_INSTRUCTION, &fault);
+    expect_fault(&division, 3, 64, NULL, BL_FAULT_ILLEGAL_INSTRUCTION, &fault);
+    expect_fault(&call, 3, 64, PARAMS(0x5000), BL_FAULT_BAD_FUNCTION, &fault);
+    assert_int_equal(run(&recursion, 4, 64, PARAMS(ADDRESS(&out), 3000)), BL_OK);
+    assert_int_equal(out, 1 + 3000);
+    expect_fault(&recursion, 3, 64, PARAMS(ADDRESS(&out), 10000), BL_FAULT_STACK_OVERFLOW, &fault);
+    expect_fault(&fibers, 3, 64, PARAMS(ADDRESS(&out), 10000), BL_FAULT_STACK_OVERFLOW, &fault);
+    assert_int_equal(run(&fibers, 4, 64, PARAMS(ADDRESS(&out), 3000)), BL_OK);
+}
+
+static void test_bad_copies(void **state)
+{
+    char memory[16];
+    struct bl_copy copy = {.to = 0x4000, .from = ADDRESS(memory), .width = 16, .height = 1, .depth = 1};
+    struct bl_fill fill = {.to = 0x4000, .value_size = 4, .width = 16, .height = 1};
+    struct bl_fault fault;
+    assert_int_equal(bl_cpu_copy(queue, &copy), BL_OK);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_FAULT);
+    assert_true(bl_cpu_fault(&device.base, &fault));
+    print_message("    %s\n", fault.message);
+    bl_cpu_reset(&device.base);
+    assert_int_equal(bl_cpu_fill(queue, &fill), BL_OK);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_FAULT);
+    bl_cpu_reset(&device.base);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+}
+
+/* What comes after a fault in other queues is dropped; host calls run. */
+static void test_fault_drops_the_rest(void **state)
+{
+    struct bl_device_kernel bad = KERNEL(bad_store, 0, 8), good = KERNEL(add_one, 0, 8);
+    uint64_t count = 0;
+    _Atomic int calls = 0;
+    assert_int_equal(bl_cpu_host_call(queue, slow_host, (void *)(uintptr_t)&calls), BL_OK);
+    assert_int_equal(launch_on(queue, &bad, 100, 64, PARAMS(0)), BL_OK);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(launch_on(queue, &good, 1, 1, PARAMS(ADDRESS(&count))), BL_OK);
+    assert_int_equal(bl_cpu_host_call(queue, slow_host, (void *)(uintptr_t)&calls), BL_OK);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_FAULT);
+    assert_int_equal(bl_cpu_queue_query(queue), BL_FAULT);
+    assert_int_equal(count, 0);
+    assert_int_equal(calls, 2);
+    assert_int_equal(good.held + bad.held, 0);
+    bl_cpu_reset(&device.base);
+    assert_int_equal(run(&good, 1, 1, PARAMS(ADDRESS(&count))), BL_OK);
+    assert_int_equal(count, 1);
+}
+
+static void endless(struct bl_cpu_warp *warp)
+{
+    while (!__atomic_load_n(POINTER(int, warp, 0), __ATOMIC_RELAXED)) {
+    }
+}
+
+static void test_reset_stops_endless_kernels(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(endless, 0, 8), good = KERNEL(add_one, 0, 8);
+    int never = 0;
+    uint64_t count = 0;
+    assert_int_equal(launch_on(queue, &kernel, 10, 64, PARAMS(ADDRESS(&never))), BL_OK);
+    assert_int_equal(launch_on(queue, &good, 1, 1, PARAMS(ADDRESS(&count))), BL_OK);
+    usleep(10000);
+    assert_int_equal(bl_cpu_queue_query(queue), BL_NOT_READY);
+    bl_cpu_reset(&device.base);
+    assert_int_equal(bl_cpu_queue_query(queue), BL_OK);
+    assert_int_equal(kernel.held + good.held, 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(run(&good, 1, 1, PARAMS(ADDRESS(&count))), BL_OK);
+}
+
+static volatile int *volatile nowhere = (volatile int *)0x10;
+static sigjmp_buf out_of_handler;
+
+static void own_handler(int signal)
+{
+    siglongjmp(out_of_handler, 1);
+}
+
+/* A handler that the program installs after ours gets the program's faults, ours the kernels'. */
+static void test_handlers_of_the_program(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(bad_store, 0, 8), good = KERNEL(empty, 0, 0);
+    struct sigaction own = {.sa_handler = own_handler}, before;
+    struct bl_fault fault;
+    assert_int_equal(run(&good, 1, 1, NULL), BL_OK);
+    sigaction(SIGSEGV, &own, &before);
+    expect_fault(&kernel, 100, 64, PARAMS(0x1230), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+    if (sigsetjmp(out_of_handler, 1) == 0) {
+        *nowhere = 1;
+        fail();
+    }
+    sigaction(SIGSEGV, &before, NULL);
+    expect_fault(&kernel, 100, 64, PARAMS(0x1230), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+}
+
+static void test_child_of_fork(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(empty, 0, 0);
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(launch_on(queue, &kernel, 1, 1, NULL) == BL_IO && bl_cpu_queue_wait(queue) == BL_IO ? 7 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+/* In a program of its own (a child of fork has no device): exit() while a kernel runs for ever, or a crash of the program
+ * once our handlers stand.
+ */
+static int run_and_end(const char *how)
+{
+    static int never;
+    struct bl_device_kernel kernel = KERNEL(endless, 0, 8);
+    if (setup(NULL) || launch_on(queue, &kernel, 10, 64, PARAMS(ADDRESS(&never))) != BL_OK)
+        return 1;
+    usleep(2000);
+    if (!strcmp(how, "crash"))
+        *nowhere = 1;
+    exit(9);
+}
+
+static int status_of(const char *how)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        execl("/proc/self/exe", "test_cpu_run", how, NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_ends_while_running(void **state)
+{
+    int status = status_of("exit");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    status = status_of("crash");
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+/* ---- barriers ------------------------------------------------------------------------------------------------ */
+
+/* Each warp adds up what all others wrote in the round before; shared memory holds two rounds. */
+static void rounds(struct bl_cpu_warp *warp)
+{
+    uint32_t *out = POINTER(uint32_t, warp, 0), n = warp->nwarps;
+    uint32_t(*values)[32] = (uint32_t(*)[32])(void *)warp->shared;
+    values[0][warp->warpid] = warp->warpid + warp->ctaid[0];
+    for (uint32_t round = 0; round < 10; round++) {
+        uint32_t sum = 0;
+        warp->helpers->barrier(warp, warp->active, 0, 0);
+        for (uint32_t i = 0; i < n; i++)
+            sum += values[round % 2][i];
+        values[(round + 1) % 2][warp->warpid] = sum % 1000 + warp->warpid;
+    }
+    out[warp->ctaid[0] * n + warp->warpid] = values[0][warp->warpid];
+}
+
+static uint32_t rounds_answer(uint32_t cta, uint32_t n, uint32_t warp)
+{
+    uint32_t values[32], sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = i + cta;
+    for (uint32_t round = 0; round < 10; round++) {
+        sum = 0;
+        for (uint32_t i = 0; i < n; i++)
+            sum += values[i];
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = sum % 1000 + i;
+    }
+    return values[warp];
+}
+
+static void test_barriers(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(rounds, BL_CPU_BARRIER, 8);
+    kernel.code.info.static_shared = 256;
+    for (uint32_t threads = 1; threads <= 1024; threads = threads * 3 + 1) {
+        uint32_t n = (threads + 31) / 32, *out = bl_calloc(500 * n, 4);
+        assert_int_equal(run(&kernel, 500, threads, PARAMS(ADDRESS(out))), BL_OK);
+        for (uint32_t i = 0; i < 500 * n; i++)
+            assert_int_equal(out[i], rounds_answer(i / n, n, i % n));
+        bl_free(out);
+    }
+    double best = 1e18;
+    uint32_t *out = bl_calloc(10000 * 8, 4);
+    for (int i = 0; i < 5; i++) {
+        uint64_t begun = bl_cpu_now();
+        assert_int_equal(run(&kernel, 10000, 256, PARAMS(ADDRESS(out))), BL_OK);
+        best = BL_MIN(best, (double)(bl_cpu_now() - begun));
+    }
+    bl_free(out);
+    print_message("    10,000 CTAs of 256 threads, 10 barriers: %.2f ms, %.1f ns a warp and barrier\n", best / 1e6, best / 800000);
+}
+
+/* Pairs of warps with a barrier each; producer arrives, consumer waits; warp 0 leaves at once. */
+static void named(struct bl_cpu_warp *warp)
+{
+    uint32_t *shared = (uint32_t *)(void *)warp->shared, *out = POINTER(uint32_t, warp, 0), pair = warp->warpid / 2;
+    if (warp->warpid < 2)
+        return;
+    for (uint32_t i = 0; i < 100; i++) {
+        if (warp->warpid % 2) {
+            warp->helpers->barrier(warp, UINT32_MAX, 2 * pair, 64);
+            out[pair] += shared[pair];
+            warp->helpers->barrier_arrive(warp, UINT32_MAX, 2 * pair + 1, 64);
+        } else {
+            shared[pair] = i;
+            warp->helpers->barrier_arrive(warp, UINT32_MAX, 2 * pair, 64);
+            warp->helpers->barrier(warp, UINT32_MAX, 2 * pair + 1, 64);
+        }
+    }
+    warp->helpers->barrier(warp, UINT32_MAX, 0, 0); /* those that ended are not awaited */
+    warp->helpers->barrier(warp, UINT32_MAX, 15, warp->ntid[0]);
+}
+
+static void test_named_barriers(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(named, BL_CPU_BARRIER, 8);
+    uint32_t out[8] = {0};
+    kernel.code.info.static_shared = 64;
+    assert_int_equal(run(&kernel, 1, 512, PARAMS(ADDRESS(out))), BL_OK);
+    for (int i = 1; i < 8; i++)
+        assert_int_equal(out[i], 4950);
+}
+
+static void reduce(struct bl_cpu_warp *warp)
+{
+    uint32_t *bad = POINTER(uint32_t, warp, 0);
+    for (uint32_t i = 0; i < 50; i++) {
+        uint32_t n = 0, preds = i % 3 ? 0x3 : UINT32_MAX;
+        uint32_t popc = warp->helpers->barrier_red(warp, warp->active, i % 16, 0, preds, &n);
+        uint32_t wanted = i % 3 ? 2 * (warp->nwarps - 1) + 1 : warp->ntid[0];
+        if (n != warp->ntid[0] || popc != wanted)
+            __atomic_fetch_add(bad, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void test_reductions(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(reduce, BL_CPU_BARRIER, 8);
+    uint32_t bad = 0;
+    assert_int_equal(run(&kernel, 20, 97, PARAMS(ADDRESS(&bad))), BL_OK);
+    assert_int_equal(bad, 0);
+}
+
+static void stuck(struct bl_cpu_warp *warp)
+{
+    if (warp->warpid >= 2)
+        warp->helpers->barrier(warp, UINT32_MAX, warp->warpid, 96);
+    else
+        warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+}
+
+static void test_deadlock(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(stuck, BL_CPU_BARRIER, 0);
+    struct bl_fault fault;
+    expect_fault(&kernel, 10, 128, NULL, BL_FAULT_DEADLOCK, &fault);
+    assert_non_null(strstr(fault.message, "barrier 2"));
+}
+
+static void bad_after_barrier(struct bl_cpu_warp *warp)
+{
+    warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+    if (warp->warpid == 3 && warp->ctaid[0] == 7)
+        *(volatile int *)(uintptr_t)param(warp, 0) = 0;
+    warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+}
+
+static void test_fault_between_barriers(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(bad_after_barrier, BL_CPU_BARRIER, 8);
+    struct bl_fault fault;
+    int good = 1;
+    for (int i = 0; i < 3; i++) {
+        expect_fault(&kernel, 100, 128, PARAMS(0x777000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+        assert_int_equal(fault.tid[0], 96);
+        assert_int_equal(fault.ctaid[0], 7);
+        assert_int_equal(run(&kernel, 100, 128, PARAMS(ADDRESS(&good))), BL_OK);
+    }
+}
+
+/* ---- yielding ------------------------------------------------------------------------------------------------- */
+
+/* Each warp waits for the flag of its neighbour: upwards or downwards over the whole grid. */
+static void relay(struct bl_cpu_warp *warp)
+{
+    _Atomic uint32_t *flags = POINTER(_Atomic uint32_t, warp, 0);
+    uint32_t all = warp->nctaid[0] * warp->nwarps, at = warp->ctaid[0] * warp->nwarps + warp->warpid;
+    bool upwards = param(warp, 1);
+    uint32_t from = upwards ? at - 1 : at + 1;
+    if (upwards ? at > 0 : at + 1 < all)
+        while (!flags[from])
+            warp->helpers->yield(warp, 0);
+    flags[at] = 1;
+}
+
+static void test_yields(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(relay, BL_CPU_YIELDS, 16);
+    static const uint32_t shapes[][2] = {{1, 1024}, {100, 32}, {64, 256}, {500, 64}};
+    for (size_t s = 0; s < BL_LEN(shapes); s++)
+        for (uint64_t upwards = 0; upwards < 2; upwards++) {
+            _Atomic uint32_t *flags = bl_calloc(shapes[s][0] * shapes[s][1], 4);
+            uint64_t begun = bl_cpu_now();
+            assert_int_equal(run(&kernel, shapes[s][0], shapes[s][1], PARAMS(ADDRESS(flags), upwards)), BL_OK);
+            print_message("    %u CTAs of %u, each waits for a %s warp: %.2f ms\n", shapes[s][0], shapes[s][1],
+                          upwards ? "lower" : "higher", (double)(bl_cpu_now() - begun) / 1e6);
+            bl_free((void *)(uintptr_t)flags);
+        }
+}
+
+/* A grid-wide barrier as cooperative groups make it. */
+static void grid_sync(struct bl_cpu_warp *warp)
+{
+    _Atomic uint32_t *arrived = POINTER(_Atomic uint32_t, warp, 0);
+    uint32_t *bad = POINTER(uint32_t, warp, 1);
+    for (uint32_t round = 1; round <= 20; round++) {
+        warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+        if (!warp->warpid) {
+            (*arrived)++;
+            while (*arrived < round * warp->nctaid[0])
+                warp->helpers->yield(warp, 0);
+        }
+        warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+        if (*arrived < round * warp->nctaid[0])
+            __atomic_fetch_add(bad, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void test_cooperative(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(grid_sync, BL_CPU_YIELDS | BL_CPU_BARRIER, 16);
+    uint32_t each = 0;
+    assert_int_equal(bl_cpu_occupancy(&kernel, 256, 0, &each), BL_OK);
+    assert_int_equal(each, 8);
+    for (uint32_t grid = 1; grid <= 64; grid *= 4) {
+        uint32_t arrived = 0, bad = 0;
+        struct bl_launch launch = {.kernel = &kernel,
+                                   .grid = {grid, 1, 1},
+                                   .block = {256, 1, 1},
+                                   .cooperative = true,
+                                   .params = PARAMS(ADDRESS(&arrived), ADDRESS(&bad)),
+                                   .param_bytes = 16};
+        uint64_t begun = bl_cpu_now();
+        assert_int_equal(bl_cpu_launch(queue, &launch, NULL), BL_OK);
+        assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+        print_message("    20 grid syncs of %u CTAs: %.2f ms\n", grid, (double)(bl_cpu_now() - begun) / 1e6);
+        assert_int_equal(arrived, 20 * grid);
+        assert_int_equal(bad, 0);
+    }
+}
+
+static void set_by_kernel(struct bl_cpu_warp *warp)
+{
+    *POINTER(_Atomic uint32_t, warp, 0) = 1;
+}
+
+static void wait_for_kernel(struct bl_cpu_warp *warp)
+{
+    while (!*POINTER(_Atomic uint32_t, warp, 0))
+        warp->helpers->yield(warp, 1000);
+}
+
+/* A kernel on all threads waits for one of another queue, or for the program. */
+static void test_kernels_that_wait_for_each_other(void **state)
+{
+    struct bl_device_kernel waits = KERNEL(wait_for_kernel, BL_CPU_YIELDS, 8), sets = KERNEL(set_by_kernel, 0, 8);
+    struct bl_queue *other;
+    _Atomic uint32_t flag = 0;
+    assert_int_equal(bl_cpu_queue_create(&device.base, 0, &other), BL_OK);
+    assert_int_equal(launch_on(queue, &waits, 300, 64, PARAMS(ADDRESS(&flag))), BL_OK);
+    assert_int_equal(launch_on(other, &sets, 1, 1, PARAMS(ADDRESS(&flag))), BL_OK);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+    flag = 0;
+    assert_int_equal(launch_on(queue, &waits, 300, 64, PARAMS(ADDRESS(&flag))), BL_OK);
+    usleep(20000);
+    assert_int_equal(bl_cpu_queue_query(queue), BL_NOT_READY);
+    flag = 1;
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+    bl_cpu_queue_destroy(other);
+}
+
+/* ---- memory of threads ------------------------------------------------------------------------------------------- */
+
+/* Fills its local and shared memory to the last byte. */
+static void use_memory(struct bl_cpu_warp *warp)
+{
+    uint32_t *bad = POINTER(uint32_t, warp, 0), wrong = 0, bytes = (uint32_t)param(warp, 1);
+    for (uint32_t i = 0; i < BL_WARP; i++)
+        memset(warp->local + i * warp->local_stride, (int)(warp->warpid * 32 + i), bytes);
+    if (!warp->warpid)
+        memset(warp->shared, (int)warp->ctaid[0], warp->shared_size);
+    warp->helpers->barrier(warp, warp->active, 0, 0);
+    for (uint32_t i = 0; i < BL_WARP; i++)
+        for (uint32_t b = 0; b < bytes; b++)
+            wrong += warp->local[i * warp->local_stride + b] != (uint8_t)(warp->warpid * 32 + i);
+    for (uint64_t b = 0; b < warp->shared_size; b++)
+        wrong += warp->shared[b] != (uint8_t)warp->ctaid[0];
+    if (wrong || (uintptr_t)warp->shared % 128 || warp->local_stride < bytes)
+        __atomic_fetch_add(bad, 1, __ATOMIC_RELAXED);
+}
+
+static void past_shared(struct bl_cpu_warp *warp)
+{
+    ((volatile uint8_t *)warp->shared)[warp->shared_size] = 1;
+}
+
+static void test_memory_of_threads(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(use_memory, BL_CPU_BARRIER | BL_CPU_USES_LOCAL, 16), past = KERNEL(past_shared, 0, 0);
+    struct bl_fault fault;
+    uint32_t bad = 0;
+    kernel.max_dynamic_shared = 200 << 10;
+    kernel.code.info.static_shared = 1000;
+    for (uint32_t bytes = 4; bytes <= 8192; bytes *= 8) {
+        kernel.code.info.local_bytes = bytes;
+        struct bl_launch launch = {.kernel = &kernel,
+                                   .grid = {30, 1, 1},
+                                   .block = {100, 1, 1},
+                                   .dynamic_shared = bytes * 25,
+                                   .params = PARAMS(ADDRESS(&bad), bytes),
+                                   .param_bytes = 16};
+        assert_int_equal(bl_cpu_launch(queue, &launch, NULL), BL_OK);
+        assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+    }
+    assert_int_equal(bad, 0);
+    past.code.info.static_shared = 256;
+    expect_fault(&past, 1, 32, NULL, BL_FAULT_ILLEGAL_ADDRESS, &fault);
+}
+
+/* Blocks of all sizes, written to the last byte, freed by other warps. */
+static void use_heap(struct bl_cpu_warp *warp)
+{
+    uint32_t *bad = POINTER(uint32_t, warp, 0);
+    for (uint64_t round = 0; round < 20; round++) {
+        uint64_t sizes[BL_WARP], blocks[BL_WARP];
+        for (uint32_t i = 0; i < BL_WARP; i++)
+            sizes[i] = (warp->ctaid[0] * 977 + round * 131 + i * i * 7) % 6000;
+        warp->helpers->malloc(warp, UINT32_MAX, sizes, blocks);
+        for (uint32_t i = 0; i < BL_WARP; i++)
+            if (blocks[i] && blocks[i] % 16 == 0)
+                memset((void *)(uintptr_t)blocks[i], (int)(i + warp->ctaid[0]), sizes[i]);
+            else
+                __atomic_fetch_add(bad, 1, __ATOMIC_RELAXED);
+        for (uint32_t i = 0; i < BL_WARP; i++)
+            for (uint64_t b = 0; blocks[i] && b < sizes[i]; b += 61)
+                if (((uint8_t *)(uintptr_t)blocks[i])[b] != (uint8_t)(i + warp->ctaid[0]))
+                    __atomic_fetch_add(bad, 1, __ATOMIC_RELAXED);
+        warp->helpers->free(warp, UINT32_MAX, blocks);
+    }
+}
+
+static void fill_heap(struct bl_cpu_warp *warp)
+{
+    uint64_t *out = POINTER(uint64_t, warp, 0), size = param(warp, 1), block = 0, last = 0;
+    while (warp->helpers->malloc(warp, 1, &size, &block), block) {
+        *(uint64_t *)(uintptr_t)block = last;
+        last = block;
+        out[0]++;
+    }
+    out[1] = last; /* for the next kernel */
+}
+
+static void empty_heap(struct bl_cpu_warp *warp)
+{
+    uint64_t *out = POINTER(uint64_t, warp, 0);
+    while (out[1]) {
+        uint64_t block = out[1];
+        out[1] = *(uint64_t *)(uintptr_t)block;
+        warp->helpers->free(warp, 1, &block);
+        out[2]++;
+    }
+    warp->helpers->free(warp, 1, PARAMS(0));
+}
+
+static void free_badly(struct bl_cpu_warp *warp)
+{
+    uint64_t block, size = 100;
+    warp->helpers->malloc(warp, 1, &size, &block);
+    warp->helpers->free(warp, 1, &block);
+    warp->helpers->free(warp, 1, &block);
+}
+
+static void test_heap(void **state)
+{
+    struct bl_device_kernel use = KERNEL(use_heap, 0, 8), fill = KERNEL(fill_heap, 0, 16), drain = KERNEL(empty_heap, 0, 16);
+    struct bl_device_kernel twice = KERNEL(free_badly, 0, 0);
+    struct bl_fault fault;
+    uint32_t bad = 0;
+    assert_int_equal(run(&use, 200, 32, PARAMS(ADDRESS(&bad))), BL_OK);
+    assert_int_equal(bad, 0);
+    for (uint64_t size = 8; size <= 4 << 20; size *= 8) {
+        uint64_t out[3] = {0};
+        assert_int_equal(run(&fill, 1, 1, PARAMS(ADDRESS(out), size)), BL_OK);
+        assert_int_equal(run(&drain, 1, 1, PARAMS(ADDRESS(out), size)), BL_OK);
+        assert_int_equal(out[0], (8 << 20) / BL_MAX(size, 16u));
+        assert_int_equal(out[2], out[0]);
+    }
+    assert_int_equal(bl_cpu_set_limit(&device.base, BL_LIMIT_HEAP, 1 << 20), BL_INVALID);
+    expect_fault(&twice, 1, 1, NULL, BL_FAULT_ILLEGAL_ADDRESS, &fault);
+    assert_int_equal(bl_cpu_set_limit(&device.base, BL_LIMIT_HEAP, 8 << 20), BL_OK);
+    assert_int_equal(bl_cpu_get_limit(&device.base, BL_LIMIT_HEAP), 8 << 20);
+}
+
+/* ---- printf -------------------------------------------------------------------------------------------------------- */
+
+static void print(struct bl_cpu_warp *warp)
+{
+    uint64_t formats[BL_WARP], args[BL_WARP];
+    uint32_t results[BL_WARP], *out = POINTER(uint32_t, warp, 2);
+    for (uint32_t i = 0; i < BL_WARP; i++) {
+        formats[i] = param(warp, 0);
+        args[i] = param(warp, 1);
+    }
+    warp->helpers->vprintf(warp, warp->active, formats, args, results);
+    *out = results[0];
+}
+
+static void fail_assert(struct bl_cpu_warp *warp)
+{
+    uint64_t texts[3][BL_WARP];
+    uint32_t lines[BL_WARP];
+    for (uint32_t i = 0; i < BL_WARP; i++) {
+        texts[0][i] = ADDRESS("i < n");
+        texts[1][i] = ADDRESS("kernel.cu");
+        texts[2][i] = param(warp, 0);
+        lines[i] = 12;
+    }
+    warp->helpers->assertfail(warp, 6, texts[0], texts[1], lines, texts[2]);
+}
+
+/* What the function writes to a stream's descriptor. */
+static char *captured(int fd, FILE *stream, void (*function)(void *), void *data)
+{
+    static char text[4 << 20];
+    char name[] = "/tmp/test_cpu_run.XXXXXX";
+    int file = mkstemp(name), saved = dup(fd);
+    unlink(name);
+    fflush(stream);
+    dup2(file, fd);
+    function(data);
+    fflush(stream);
+    dup2(saved, fd);
+    close(saved);
+    ssize_t size = pread(file, text, sizeof(text) - 1, 0);
+    text[BL_MAX(size, 0)] = 0;
+    close(file);
+    return text;
+}
+
+struct print_call {
+    const char *format;
+    const void *args;
+    uint32_t grid, threads, result;
+    enum bl_status status;
+};
+
+static void call_print(void *data)
+{
+    struct print_call *call = data;
+    struct bl_device_kernel kernel = KERNEL(print, 0, 24);
+    call->status =
+        run(&kernel, call->grid, call->threads, PARAMS(ADDRESS(call->format), ADDRESS(call->args), ADDRESS(&call->result)));
+}
+
+static void check_print(const char *wanted, int count, const char *format, const void *args)
+{
+    struct print_call call = {.format = format, .args = args, .grid = 1, .threads = 1};
+    assert_string_equal(captured(1, stdout, call_print, &call), wanted);
+    assert_int_equal(call.status, BL_OK);
+    assert_int_equal((int)call.result, count);
+}
+
+static void test_printf(void **state)
+{
+    struct {
+        int32_t i, j;
+        double d, e;
+        uint64_t text;
+        int32_t width, k;
+        int64_t l;
+        uint64_t pointer;
+    } args = {-42, 255, 3.14159265, -1e300, ADDRESS("words"), -7, 65, -1234567890123, 0xabcd};
+    char wanted[400];
+    check_print("none 100%\n", 0, "none 100%%\n", NULL);
+    snprintf(wanted, sizeof(wanted), "%+5d|%#x|%8.3f|%g|%10.3s|%*c|%lld|%p", args.i, (unsigned)args.j, args.d, args.e, "words",
+             args.width, args.k, (long long)args.l, (void *)(uintptr_t)args.pointer);
+    check_print(wanted, 9, "%+5d|%#x|%8.3f|%g|%10.3s|%*c|%lld|%p", &args);
+    snprintf(wanted, sizeof(wanted), "%i|%-6o|%a|%E|%-9s|%.*d|%lX|%zu", args.i, (unsigned)args.j, args.d, args.e, "words",
+             args.width, args.k, (unsigned long)args.l, (size_t)args.pointer);
+    check_print(wanted, 9, "%i|%-6o|%a|%E|%-9s|%.*d|%lX|%zu", &args);
+    snprintf(wanted, sizeof(wanted), "%hd %hhu % 08.2F", (short)args.i, (unsigned char)args.j, args.d);
+    check_print(wanted, 3, "%hd %hhu % 08.2F", &args);
+    check_print("(null)|%y|%", 1, "%s|%y|%", ((uint64_t[]){0}));
+    check_print("[]", 1, "[%n]", ((uint64_t[]){5}));
+    check_print("", -1, NULL, NULL);
+}
+
+static void test_printf_of_many(void **state)
+{
+    struct print_call call = {.format = "%d-%s\n", .grid = 1000, .threads = 100};
+    struct {
+        int32_t i;
+        uint64_t text;
+    } args = {7, ADDRESS("a text")};
+    call.args = &args;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bl_cpu_set_limit(&device.base, BL_LIMIT_PRINTF, i ? 3 : 1 << 20), BL_OK);
+        const char *text = captured(1, stdout, call_print, &call);
+        assert_int_equal(strlen(text), 100000 * strlen("7-a text\n"));
+        for (const char *at = text; *at; at += 9)
+            assert_memory_equal(at, "7-a text\n", 9);
+    }
+    assert_int_equal(bl_cpu_set_limit(&device.base, BL_LIMIT_PRINTF, 1 << 20), BL_OK);
+}
+
+static void test_hostile_printf(void **state)
+{
+    const struct print_call bad[] = {{.format = "%s", .args = (uint64_t[]){0x123}},
+                                     {.format = "%d", .args = NULL},
+                                     {.format = (const char *)0x77},
+                                     {.format = "%f", .args = (void *)0xdeaddeaddead0000}};
+    for (size_t i = 0; i < BL_LEN(bad); i++) {
+        struct print_call call = bad[i];
+        struct bl_fault fault;
+        call.grid = call.threads = 1;
+        call_print(&call);
+        assert_int_equal(call.status, BL_FAULT);
+        assert_true(bl_cpu_fault(&device.base, &fault));
+        print_message("    %s\n", fault.message);
+        bl_cpu_reset(&device.base);
+    }
+    static const char *const odd[] = {"%99999999999999d", "%.99999999999f", "%*.*s", "%-+ #0-+ #0lllllhhhhd", "%l", "%", "%5"};
+    for (size_t i = 0; i < BL_LEN(odd); i++) {
+        uint64_t args[4] = {0x7fffffff80000000, 0, 0, 0};
+        struct print_call call = {.format = odd[i], .args = args, .grid = 1, .threads = 1};
+        captured(1, stdout, call_print, &call);
+        assert_int_equal(call.status, BL_OK);
+    }
+}
+
+static void call_assert(void *data)
+{
+    struct print_call *call = data;
+    struct bl_device_kernel kernel = KERNEL(fail_assert, 0, 8);
+    call->status = run(&kernel, 1, 40, PARAMS(ADDRESS(call->format)));
+}
+
+static void test_assert(void **state)
+{
+    struct print_call call = {.format = "f(int)"};
+    struct bl_fault fault;
+    const char *text = captured(2, stderr, call_assert, &call);
+    assert_non_null(strstr(text, "kernel.cu:12: f(int): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.\n"
+                                 "kernel.cu:12: f(int): block: [0,0,0], thread: [2,0,0] Assertion `i < n` failed.\n"));
+    assert_int_equal(call.status, BL_FAULT);
+    assert_true(bl_cpu_fault(&device.base, &fault));
+    assert_int_equal(fault.kind, BL_FAULT_ASSERT);
+    bl_cpu_reset(&device.base);
+}
+
+/* ---- clocks, memory that runs out -------------------------------------------------------------------------------- */
+
+static void read_clocks(struct bl_cpu_warp *warp)
+{
+    uint64_t *out = POINTER(uint64_t, warp, 0);
+    out[0] = warp->helpers->clock(warp);
+    out[1] = warp->helpers->globaltimer(warp);
+    usleep(1000);
+    out[2] = warp->helpers->clock(warp);
+    out[3] = warp->helpers->globaltimer(warp);
+}
+
+static void test_clocks(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(read_clocks, 0, 8);
+    uint64_t out[4] = {0};
+    assert_int_equal(run(&kernel, 1, 1, PARAMS(ADDRESS(out))), BL_OK);
+    assert_true(out[2] - out[0] >= 1000000 && out[3] - out[1] >= 1000000); /* at 1 GHz */
+    assert_true(out[1] / 1000000000 >= (uint64_t)time(NULL) - 5 && out[1] / 1000000000 <= (uint64_t)time(NULL));
+}
+
+/* Each of the first allocations and mappings of a fresh device fails in its turn. */
+static void test_memory_runs_out(void **state)
+{
+    struct bl_cpu_runner *kept = device.runner;
+    static const char *const kinds[] = {"alloc", "mmap", "spawn"};
+    struct bl_device_kernel kernel = KERNEL(rounds, BL_CPU_BARRIER, 8);
+    static uint32_t out[400];
+    kernel.code.info.static_shared = 256;
+    kernel.code.info.local_bytes = 8;
+    for (size_t k = 0; k < BL_LEN(kinds); k++)
+        for (uint64_t nth = 1; nth < 24; nth++) {
+            struct bl_queue *own = NULL;
+            enum bl_status status;
+            bl_fault_inject(kinds[k], nth);
+            status = bl_cpu_runner_create(&device, NULL);
+            if (status == BL_OK)
+                status = bl_cpu_queue_create(&device.base, 0, &own);
+            if (status == BL_OK)
+                status = launch_on(own, &kernel, 50, 256, PARAMS(ADDRESS(out)));
+            if (status == BL_OK)
+                status = bl_cpu_queue_wait(own);
+            assert_true(status == BL_OK || status == BL_NO_MEMORY || status == BL_FAULT);
+            bl_fault_inject(kinds[k], 0);
+            if (own)
+                bl_cpu_queue_destroy(own);
+            if (device.runner != kept)
+                bl_cpu_runner_destroy(&device);
+            device.runner = kept;
+            assert_int_equal(kernel.held, 0);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        return run_and_end(argv[1]);
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_thread_once),
         cmocka_unit_test(test_tids_of_general_code),
@@ -606,6 +1384,30 @@ int main(void)
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_fills),
         cmocka_unit_test(test_illegal_address),
+        cmocka_unit_test(test_faults_told_by_code),
+        cmocka_unit_test(test_signals_of_all_kinds),
+        cmocka_unit_test(test_bad_copies),
+        cmocka_unit_test(test_fault_drops_the_rest),
+        cmocka_unit_test(test_reset_stops_endless_kernels),
+        cmocka_unit_test(test_handlers_of_the_program),
+        cmocka_unit_test(test_child_of_fork),
+        cmocka_unit_test(test_ends_while_running),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_named_barriers),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_deadlock),
+        cmocka_unit_test(test_fault_between_barriers),
+        cmocka_unit_test(test_yields),
+        cmocka_unit_test(test_cooperative),
+        cmocka_unit_test(test_kernels_that_wait_for_each_other),
+        cmocka_unit_test(test_memory_of_threads),
+        cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_printf),
+        cmocka_unit_test(test_printf_of_many),
+        cmocka_unit_test(test_hostile_printf),
+        cmocka_unit_test(test_assert),
+        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_memory_runs_out),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -71,7 +71,7 @@ static bool fiber_stack(struct bl_cpu_fiber *fiber, size_t size)
 struct frame {
     uint32_t mxcsr;
     uint16_t x87, pad;
-    uint64_t r15, r14, r13, r12, rbx, rbp, pc, end;
+    uint64_t r15, r14, r13, r12, rbx, rbp, pc;
 };
 
 __asm__(".text\n"
@@ -196,10 +196,14 @@ static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function,
 
 extern const char bl_cpu_fiber_begin[];
 
+/* Above the frame stays some room, for what looks at its caller's. The frame is aligned so that the function begins with the
+ * stack aligned as its ABI asks.
+ */
 void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument)
 {
-    struct frame *frame = (struct frame *)(void *)(fiber->stack.map + fiber->stack.size - 64 - sizeof(struct frame));
-    memset(frame, 0, sizeof(*frame) + 64);
+    uintptr_t top = (uintptr_t)(fiber->stack.map + fiber->stack.size) - 64;
+    struct frame *frame = (struct frame *)((top - sizeof(struct frame)) & ~(uintptr_t)15);
+    memset(frame, 0, sizeof(*frame));
     frame_fill(frame, (uintptr_t)bl_cpu_fiber_begin, (uintptr_t)function, (uintptr_t)argument);
     fiber->sp = frame;
 }

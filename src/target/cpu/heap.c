@@ -11,7 +11,7 @@
 enum { PAGE = 4096, LARGEST_SMALL = 2048, BITMAP_WORDS = PAGE / 16 / 64, NO_PAGE = UINT32_MAX };
 
 /* Multiples of 16. */
-static const uint16_t class_bytes[] = {16, 32, 48, 64, 96, 128, 192, 256, 336, 448, 576, 800, 1024, 1360, LARGEST_SMALL};
+static const uint16_t class_bytes[] = {16, 32, 48, 64, 96, 128, 192, 256, 336, 448, 512, 576, 672, 800, 1024, 1360, LARGEST_SMALL};
 enum { CLASSES = BL_LEN(class_bytes) };
 
 enum run_kind { RUN_FREE, RUN_LARGE, RUN_SMALL };

@@ -166,7 +166,8 @@ static void read_spec(struct reader *reader, struct spec *spec)
     spec->precision = -1;
     if (*reader->format == '.') {
         reader->format++;
-        spec->precision = BL_MIN(read_field(reader), (int)FIELD_MAX);
+        int precision = read_field(reader);
+        spec->precision = precision < 0 ? -1 : BL_MIN(precision, (int)FIELD_MAX);
     }
     read_size(reader, spec);
     spec->conversion = *reader->format;
