@@ -387,17 +387,28 @@ struct bl_kir_loops {
 struct bl_kir_loops *bl_kir_find_loops(struct bl_kir_func *func, const struct bl_kir_dom *dom);
 
 enum bl_kir_shape { BL_KIR_SHAPE_UNIFORM, BL_KIR_SHAPE_AFFINE, BL_KIR_SHAPE_VARYING };
-struct bl_kir_divergence {     /* divergence.c; needs dominators, loops */
-    uint8_t *shape;            /* enum bl_kir_shape by value id */
-    int64_t *stride;           /* AFFINE: value in lane i is value in lane 0 + i * stride (no wrap
-                                  inside a warp can be assumed only for addresses) */
-    uint8_t *divergent_branch; /* by block id: its lanes may leave to different targets */
-    uint8_t *divergent_block;  /* by block id: may run with a part of the lanes that entered the function */
+/* What is claimed holds for a target that runs a warp like this: lanes that meet in a block run it together, once for each
+ * iteration of the loops around it, and lanes that have left a loop wait until all have left it. UNIFORM: the same in all lanes
+ * that run the op together. A value of a divergent loop that an op outside the loop uses (not through a phi at the loop's exit)
+ * is VARYING, and each lane must see its value of the iteration in which it left. */
+struct bl_kir_divergence { /* divergence.c; needs dominators, loops */
+    uint8_t *shape;        /* enum bl_kir_shape by value id */
+    int64_t *stride;       /* AFFINE: the value in lane i is the value in lane 0 + i * stride, modulo 2^width of its type (no wrap
+                              inside a warp can be assumed only for addresses). Lane 0 counts even if it does not run */
+    struct bl_kir_value **guard; /* by value id, with options.guards only. Not NULL: the result of a sext or zext that this AFFINE
+                                    value comes from (or is). The claim holds only where the operand x of that op does not wrap
+                                    between lanes 0 and 31: for sext, (x in lane 0) + 31 * stride[x] as i64 still fits x's type,
+                                    signed; for zext, unsigned. One check of a scalar, where the guard is defined */
+    uint8_t *divergent_branch;   /* by block id: its lanes may leave to different targets */
+    uint8_t *divergent_block;    /* by block id: may run with a part of the lanes that entered the function */
+    uint8_t *divergent_join;     /* by block id: lanes that run it together may have come over different edges */
+    uint8_t *divergent_loop;     /* by loop index: lanes may leave it in different iterations or over different edges */
 };
 struct bl_kir_divergence_options {
     bool linear_cta;     /* the launch has ntid.x a multiple of 32, or ntid.y = ntid.z = 1: tid.x is affine with
                             stride 1 and tid.y, tid.z are uniform in a warp */
     bool params_varying; /* a device function called from divergent code: parameters vary by lane */
+    bool guards;         /* claim AFFINE under a guard; without it such values are VARYING */
 };
 struct bl_kir_divergence *bl_kir_find_divergence(struct bl_kir_func *func, const struct bl_kir_dom *dom,
                                                  const struct bl_kir_loops *loops, const struct bl_kir_divergence_options *options);

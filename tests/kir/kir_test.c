@@ -45,17 +45,75 @@ static void print_loops(struct bl_buffer *out, struct bl_kir_func *func)
     }
 }
 
+static void print_set(struct bl_buffer *out, const char *what, uint32_t count, const uint8_t *set)
+{
+    bool any = false;
+    for (uint32_t n = 0; n < count; n++) {
+        if (set[n] && !any)
+            bl_buffer_printf(out, ";   %s:", what);
+        if (set[n])
+            bl_buffer_printf(out, " %u", n);
+        any = any || set[n];
+    }
+    bl_buffer_printf(out, any ? "\n" : "");
+}
+
+static void print_shape(struct bl_buffer *out, const struct bl_kir_divergence *d, const struct bl_kir_value *value)
+{
+    bl_buffer_printf(out, " %%%s%s%u", value->name ? value->name : "", value->name ? "." : "", value->id);
+    if (d->shape[value->id] == BL_KIR_SHAPE_AFFINE)
+        bl_buffer_printf(out, " by %lld", (long long)d->stride[value->id]);
+    if (d->guard[value->id])
+        bl_buffer_printf(out, " if %%%u", d->guard[value->id]->id);
+}
+
+static void print_shapes(struct bl_buffer *out, const struct bl_kir_func *func, const struct bl_kir_divergence *d, uint8_t shape,
+                         const char *what)
+{
+    bl_buffer_printf(out, ";   %s:", what);
+    for (uint32_t p = 0; p < func->params.count; p++)
+        if (d->shape[func->params.items[p]->id] == shape)
+            print_shape(out, d, func->params.items[p]);
+    for (uint32_t b = 0; b < func->blocks.count; b++)
+        for (struct bl_kir_instr *i = func->blocks.items[b]->first; i; i = i->next)
+            for (uint32_t r = 0; r < i->result_count; r++)
+                if (d->shape[i->results[r]->id] == shape && i->op != BL_KIR_OP_const)
+                    print_shape(out, d, i->results[r]);
+    bl_buffer_printf(out, "\n");
+}
+
+/* divergence, with words for options: divergence+linear+guards+varying */
+static void print_divergence(struct bl_buffer *out, struct bl_kir_func *func, const char *what)
+{
+    struct bl_kir_divergence_options options = {
+        .linear_cta = strstr(what, "+linear"), .params_varying = strstr(what, "+varying"), .guards = strstr(what, "+guards")};
+    struct bl_kir_dom *dom = bl_kir_dominators(func);
+    struct bl_kir_loops *loops = bl_kir_find_loops(func, dom);
+    struct bl_kir_divergence *d = bl_kir_find_divergence(func, dom, loops, &options);
+
+    print_shapes(out, func, d, BL_KIR_SHAPE_UNIFORM, "uniform");
+    print_shapes(out, func, d, BL_KIR_SHAPE_AFFINE, "affine");
+    print_shapes(out, func, d, BL_KIR_SHAPE_VARYING, "varying");
+    print_set(out, "divergent branches", func->blocks.count, d->divergent_branch);
+    print_set(out, "divergent blocks", func->blocks.count, d->divergent_block);
+    print_set(out, "divergent joins", func->blocks.count, d->divergent_join);
+    print_set(out, "divergent loops", loops->loops.count, d->divergent_loop);
+}
+
 static enum bl_status analyse(struct bl_buffer *out, struct bl_kir_module *module, const char *what)
 {
     for (uint32_t f = 0; f < module->funcs.count; f++) {
         struct bl_kir_func *func = module->funcs.items[f];
         if (func->blocks.count == 0)
             continue;
-        bl_buffer_printf(out, "; %s\n", func->name);
+        if (strcmp(what, "dominators") == 0 || strcmp(what, "loops") == 0 || strncmp(what, "divergence", 10) == 0)
+            bl_buffer_printf(out, "; %s\n", func->name);
         if (strcmp(what, "dominators") == 0)
             print_dominators(out, func);
         else if (strcmp(what, "loops") == 0)
             print_loops(out, func);
+        else if (strncmp(what, "divergence", 10) == 0)
+            print_divergence(out, func, what);
         else
             return BL_NOT_FOUND;
     }
