@@ -246,10 +246,18 @@ static struct bl_ptx_operand cast(struct bl_ptx_parser *p)
     return value;
 }
 
+/* .5 */
+static bool is_pointed(const struct bl_ptx_parser *p)
+{
+    return bl_ptx_is(p, BL_PTX_T_DOT) && p->token.text.data[0] >= '0' && p->token.text.data[0] <= '9';
+}
+
 static struct bl_ptx_operand primary(struct bl_ptx_parser *p)
 {
     struct bl_ptx_operand value = integer(0, false);
 
+    if (is_pointed(p))
+        bl_ptx_rescan_decimal(p);
     if (bl_ptx_is(p, BL_PTX_T_NUMBER)) {
         if (!read_number(p, p->token.text, &value))
             bl_ptx_expected(p, "a number");
@@ -388,7 +396,7 @@ struct bl_ptx_operand bl_ptx_constant(struct bl_ptx_parser *p)
 bool bl_ptx_at_constant(const struct bl_ptx_parser *p)
 {
     int kind = p->token.kind;
-    return kind == BL_PTX_T_NUMBER || kind == '(' || kind == '-' || kind == '+' || kind == '~' || kind == '!' ||
+    return kind == BL_PTX_T_NUMBER || kind == '(' || kind == '-' || kind == '+' || kind == '~' || kind == '!' || is_pointed(p) ||
            (kind == BL_PTX_T_WORD && BL_PTX_IS(p->token.text, "WARP_SZ"));
 }
 

@@ -427,7 +427,9 @@ static void parse_variable(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol
     bool opaque = symbol->type == BL_PTX_TEXREF || symbol->type == BL_PTX_SAMPLERREF || symbol->type == BL_PTX_SURFREF;
 
     parse_dimensions(p, symbol);
-    if (!p->panic && bl_ptx_accept(p, '=')) {
+    if (!p->panic && bl_ptx_is(p, '=') && symbol->space != BL_PTX_GLOBAL && symbol->space != BL_PTX_CONST)
+        bl_ptx_wrong(p, p->token.loc, BL_SYNTAX, "expected an initialiser in .global and .const only");
+    if (bl_ptx_accept(p, '=')) {
         if (opaque)
             skip_opaque_initialiser(p);
         else
@@ -510,7 +512,7 @@ void bl_ptx_parse_variables(struct bl_ptx_parser *p, enum bl_ptx_linking linking
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
-static struct bl_ptx_symbol *parse_parameter(struct bl_ptx_parser *p)
+static struct bl_ptx_symbol *parse_parameter(struct bl_ptx_parser *p, bool is_entry)
 {
     struct shape shape = {.linking = BL_PTX_INTERNAL};
     struct bl_ptx_loc loc;
@@ -518,8 +520,8 @@ static struct bl_ptx_symbol *parse_parameter(struct bl_ptx_parser *p)
     struct bl_ptx_symbol *symbol;
 
     parse_shape(p, &shape);
-    if (shape.space != BL_PTX_REG && shape.space != BL_PTX_PARAM)
-        bl_ptx_wrong(p, p->token.loc, BL_SYNTAX, "expected a parameter in .param or .reg");
+    if (shape.space != BL_PTX_PARAM && (shape.space != BL_PTX_REG || is_entry))
+        bl_ptx_wrong(p, p->token.loc, BL_SYNTAX, "expected a parameter in .param%s", is_entry ? "" : " or .reg");
     loc = p->token.loc;
     name = bl_ptx_expect_name(p, "a parameter's name");
     if (p->panic)
@@ -539,7 +541,7 @@ void bl_ptx_parse_parameters(struct bl_ptx_parser *p, struct bl_ptx_func *func, 
 
     bl_ptx_expect(p, '(', "'('");
     while (!p->panic && !bl_ptx_is(p, ')')) {
-        struct bl_ptx_symbol *symbol = parse_parameter(p);
+        struct bl_ptx_symbol *symbol = parse_parameter(p, func->is_entry);
         if (!symbol)
             return;
         bytes = BL_ALIGN_UP(bytes, (uint64_t)symbol->align) + symbol->size;

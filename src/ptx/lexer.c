@@ -212,6 +212,13 @@ static void scan(struct bl_ptx_parser *p)
     p->at = at;
 }
 
+void bl_ptx_rescan_decimal(struct bl_ptx_parser *p)
+{
+    p->token.kind = BL_PTX_T_NUMBER;
+    p->at = skip_number(p->token.start, p->end);
+    p->token.text = (struct bl_sv){p->token.start, (size_t)(p->at - p->token.start)};
+}
+
 void bl_ptx_start(struct bl_ptx_parser *p, const char *at, struct bl_ptx_loc loc)
 {
     p->at = at;

@@ -150,6 +150,8 @@ void bl_ptx_start(struct bl_ptx_parser *p, const char *at, struct bl_ptx_loc loc
 void bl_ptx_next(struct bl_ptx_parser *p);
 /* As next, and what goes by is not noted as mentioned: opcodes, labels. */
 void bl_ptx_next_unnoted(struct bl_ptx_parser *p);
+/* The token, .5 or the like, as a number where a constant can stand. */
+void bl_ptx_rescan_decimal(struct bl_ptx_parser *p);
 void bl_ptx_expected(struct bl_ptx_parser *p, const char *what);
 void bl_ptx_wrong(struct bl_ptx_parser *p, struct bl_ptx_loc loc, enum bl_status status, const char *format, ...) BL_PRINTF(4, 5);
 /* Goes past the next semicolon, or to a brace that stands before one. False when there is nothing to go on with. */

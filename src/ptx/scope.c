@@ -78,40 +78,50 @@ static struct bl_ptx_symbol *range_register(struct bl_ptx_parser *p, struct bl_p
     return page[number % PAGE];
 }
 
-/* name as PREFIX followed by digits, `digits` of them, in a range of that prefix. */
-static struct bl_ptx_symbol *find_in_range(struct bl_ptx_parser *p, struct bl_sv name, size_t digits, uint32_t least_depth)
+static uint64_t number_of(struct bl_sv name, size_t digits)
+{
+    uint64_t number = 0;
+    for (size_t at = name.size - digits; at < name.size; at++)
+        number = number * 10 + (uint64_t)(name.data[at] - '0');
+    return number;
+}
+
+/* The range that has the name, read as a prefix and `digits` digits; in a block at least that deep. */
+static struct bl_ptx_range *find_range(const struct bl_ptx_parser *p, struct bl_sv name, size_t digits, uint32_t least_depth)
 {
     struct bl_sv prefix = {name.data, name.size - digits};
-    const char *at = name.data + prefix.size;
     struct bl_ptx_entry *entry;
-    uint64_t number = 0;
+    uint64_t number;
     uint32_t hash;
 
-    if (digits > 9 || (*at == '0' && digits > 1))
+    if (digits > 9 || (digits > 1 && name.data[prefix.size] == '0'))
         return NULL;
-    for (size_t d = 0; d < digits; d++)
-        number = number * 10 + (uint64_t)(at[d] - '0');
+    number = number_of(name, digits);
     hash = bl_ptx_hash(prefix);
     entry = find_entry(p, prefix, hash, RANGES);
     while (entry && number >= entry->range->count) /* one further out may reach so far */
         entry = find_from(p, entry->next, prefix, hash, RANGES);
-    if (!entry || entry->depth < least_depth)
-        return NULL;
-    return range_register(p, entry->range, (uint32_t)number, name);
+    return entry && entry->depth >= least_depth ? entry->range : NULL;
+}
+
+static size_t count_digits(struct bl_sv name)
+{
+    size_t digits = 0;
+    while (digits + 1 < name.size && name.data[name.size - 1 - digits] >= '0' && name.data[name.size - 1 - digits] <= '9')
+        digits++;
+    return digits;
 }
 
 static struct bl_ptx_symbol *find_register(struct bl_ptx_parser *p, struct bl_sv name, uint32_t least_depth)
 {
-    struct bl_ptx_symbol *symbol = NULL;
-    size_t digits = 0;
+    size_t most = count_digits(name), least = p->digit_prefix ? 1 : most;
 
-    while (digits + 1 < name.size && name.data[name.size - 1 - digits] >= '0' && name.data[name.size - 1 - digits] <= '9')
-        digits++;
-    if (digits && !p->digit_prefix)
-        return find_in_range(p, name, digits, least_depth);
-    for (size_t n = BL_MIN(digits, (size_t)9); n > 0 && !symbol; n--)
-        symbol = find_in_range(p, name, n, least_depth);
-    return symbol;
+    for (size_t digits = most; digits > 0 && digits >= least; digits--) {
+        struct bl_ptx_range *range = find_range(p, name, digits, least_depth);
+        if (range)
+            return range_register(p, range, (uint32_t)number_of(name, digits), name);
+    }
+    return NULL;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------ */
@@ -123,16 +133,32 @@ struct bl_ptx_symbol *bl_ptx_find_local(struct bl_ptx_parser *p, struct bl_sv na
     return symbol ? symbol : entry ? entry->symbol : NULL;
 }
 
+/* What this block declares by that name already. */
+static const struct bl_ptx_symbol *find_here(struct bl_ptx_parser *p, struct bl_sv name, uint32_t hash)
+{
+    struct bl_ptx_entry *entry = find_entry(p, name, hash, NAMES);
+    size_t digits = count_digits(name);
+
+    if (entry && entry->depth == p->block)
+        return entry->symbol;
+    for (size_t n = BL_MIN(digits, (size_t)9); n > 0; n--) {
+        struct bl_ptx_range *range = find_range(p, name, n, p->block);
+        if (range)
+            return range->pattern;
+    }
+    return NULL;
+}
+
 void bl_ptx_declare(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol)
 {
     uint32_t hash = bl_ptx_hash(symbol->name);
-    struct bl_ptx_entry *entry = find_entry(p, symbol->name, hash, NAMES);
+    const struct bl_ptx_symbol *before = find_here(p, symbol->name, hash);
 
     if (p->panic)
         return;
-    if (entry && entry->depth == p->block) {
+    if (before) {
         bl_ptx_wrong(p, symbol->loc, BL_SYNTAX, "'%.*s' is declared twice, first in line %u", BL_SV(symbol->name),
-                     entry->symbol->loc.line);
+                     before->loc.line);
         return;
     }
     add_entry(p, symbol->name, hash)->symbol = symbol;

@@ -122,6 +122,7 @@ static void operands(void **state)
                              "mov.u32 %r1, WARP_SZ;\n"
                              "mov.f64 %rd2, 1.5;\n"
                              "mov.f32 %f1, -0f3F800000;\n"
+                             "mov.f32 %f1, .5e-1;\n"
                              "ret;");
     i = instruction(f, 0);
     assert_int_equal(i->op, BL_PTX_OP_add);
@@ -159,6 +160,7 @@ static void operands(void **state)
     assert_true(i->operands[1].float_type == BL_PTX_F64 && i->operands[1].bits == UINT64_C(0x3ff8000000000000));
     i = instruction(f, 13);
     assert_true(i->operands[1].float_type == BL_PTX_F32 && i->operands[1].bits == 0xbf800000);
+    assert_true(instruction(f, 14)->operands[1].bits == UINT64_C(0x3fa999999999999a));
     /* only what is mentioned has an index */
     assert_true(f->reg_count < 30);
     bl_arena_cleanup(&arena);
@@ -491,6 +493,9 @@ static const struct {
     {".entry k() { { L: } bra L; }", BL_SYNTAX, 4, 25, "expected a label of this function"},
     {".entry k() { L: L: ret; }", BL_SYNTAX, 4, 17, "stands twice, first in line 4"},
     {".entry k() { .reg .b32 a, a; }", BL_SYNTAX, 4, 27, "declared twice"},
+    {".entry k() { .reg .b32 %r<4>; .reg .b64 %r3; }", BL_SYNTAX, 4, 41, "'%r3' is declared twice"},
+    {".entry k(.reg .u32 a) { ret; }", BL_SYNTAX, 4, 20, "expected a parameter in .param"},
+    {".shared .u32 a = 1;", BL_SYNTAX, 4, 16, "expected an initialiser in .global and .const only"},
     {".entry k() { .reg .b32 %r<4>; mov.u32 %r4, 1; }", BL_SYNTAX, 4, 39, "found '%r4'"},
     {".entry k() { .reg .b32 %r<4000000000>; }", BL_SYNTAX, 4, 27, "expected a number of registers from 1"},
     {".entry k() { .reg .b32 %r<0>; }", BL_SYNTAX, 4, 27, "expected a number of registers from 1"},
