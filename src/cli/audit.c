@@ -124,7 +124,7 @@ static size_t without_hash(const char *name, size_t size, char *to)
             continue;
         copy(to, name, i);
         copy(to + i, name + i + 9, size - i - 9);
-        return size - i - 9;
+        return size - 9;
     }
     copy(to, name, size);
     return size;

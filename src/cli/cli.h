@@ -15,7 +15,7 @@ enum {
 
 struct bl_cli_command {
     const char *name, *summary;
-    const char *help; /* the whole text of `bailey help NAME` */
+    const char *help;                  /* the whole text of `bailey help NAME` */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 extern const struct bl_cli_command bl_cli_run, bl_cli_inspect, bl_cli_doctor, bl_cli_nvcc, bl_cli_help, bl_cli_version;

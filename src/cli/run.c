@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,7 +121,7 @@ static char *find_program(const char *name, bool *found)
         size_t length = strcspn(path, ":");
         struct bl_buffer candidate = {0};
         struct stat info;
-        bl_buffer_printf(&candidate, "%.*s%s%s", (int)length, length ? path : ".", "/", name);
+        bl_buffer_printf(&candidate, "%.*s%s/%s", (int)length, path, length ? "" : ".", name);
         if (candidate.failed)
             return NULL;
         bool is_file = stat(candidate.data, &info) == 0 && S_ISREG(info.st_mode);
@@ -184,21 +185,22 @@ static int check_elf(const char *path, const struct bl_host_elf *elf, mode_t mod
 
 static int check_program(const char *path)
 {
-    struct bl_arena arena;
     struct bl_host_elf elf;
     struct stat info;
     int status = BL_CLI_OK;
-    char *data = NULL;
-    size_t size = 0;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return BL_CLI_OK; /* exec says what is wrong */
-    if (bl_file_read_head(path, HEAD_SIZE, &data, &size) != BL_OK)
-        return BL_CLI_OK; /* may be executed without being read */
-    bl_arena_init(&arena);
-    if (size >= 20 && bl_host_elf_read(&arena, (struct bl_sv){data, size}, &elf, NULL) == BL_OK)
-        status = check_elf(path, &elf, info.st_mode);
-    bl_arena_cleanup(&arena);
-    bl_free(data);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return BL_CLI_OK; /* may be executable without being readable; exec says what is wrong */
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= 20) {
+        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        struct bl_sv bytes = {map, (size_t)info.st_size};
+        if (map != MAP_FAILED) {
+            if (bl_host_elf_read_head(bytes, &elf, NULL) == BL_OK)
+                status = check_elf(path, &elf, info.st_mode);
+            munmap(map, (size_t)info.st_size);
+        }
+    }
+    close(file);
     return status;
 }
 

@@ -166,48 +166,60 @@ static bool is_pie(struct bl_sv table)
     return false;
 }
 
-static void read_linked(struct host_call *call)
+static void read_kind(const struct bl_elf *elf, struct bl_host_elf *host)
 {
-    struct bl_host_elf *host = call->host;
-    struct bl_sv table = dynamic_table(&call->elf);
-    struct dynamic dynamic = read_tables(&call->elf, table);
-    for (uint32_t i = 0; i < call->elf.segment_count; i++)
-        host->has_interpreter |= bl_elf_segment(&call->elf, i).p_type == PT_INTERP;
-    bool fixed = call->elf.header.e_type == ET_EXEC, pie = is_pie(table);
-    host->is_executable = fixed || pie || host->has_interpreter;
+    for (uint32_t i = 0; i < elf->segment_count; i++)
+        host->has_interpreter |= bl_elf_segment(elf, i).p_type == PT_INTERP;
+    host->is_executable =
+        elf->header.e_type == ET_EXEC || (elf->header.e_type == ET_DYN && (host->has_interpreter || is_pie(dynamic_table(elf))));
     /* A position-independent static program has a dynamic segment too, but names no interpreter. */
     host->is_static = host->is_executable && !host->has_interpreter;
-    read_needs(call, table, &dynamic);
-    if (dynamic.present)
-        read_imports(call, dynamic.symbols, dynamic.strings, symbol_limit(&dynamic));
+}
+
+static enum bl_status open_host(struct bl_sv bytes, struct bl_elf *elf, struct bl_host_elf *host, struct bl_error *error)
+{
+    Elf64_Ehdr header;
+    memset(elf, 0, sizeof(*elf));
+    memset(host, 0, sizeof(*host));
+    if (bl_elf_is(bytes) && bytes.size >= 20) {
+        memcpy(&header, bytes.data, 20);
+        host->machine = header.e_machine;
+        host->is_32bit = header.e_ident[EI_CLASS] == ELFCLASS32;
+        if (host->is_32bit || header.e_ident[EI_DATA] != ELFDATA2LSB)
+            return BL_OK;
+    }
+    enum bl_status status = bl_elf_open(bytes, elf, error);
+    if (status == BL_OK)
+        read_kind(elf, host);
+    return status;
 }
 
 static enum bl_status host_work(void *context)
 {
     struct host_call *call = context;
     struct bl_elf_section symbols;
-    Elf64_Ehdr header;
-    if (bl_elf_is(call->bytes) && call->bytes.size >= 20) {
-        memcpy(&header, call->bytes.data, 20);
-        call->host->machine = header.e_machine;
-        call->host->is_32bit = header.e_ident[EI_CLASS] == ELFCLASS32;
-        if (call->host->is_32bit || header.e_ident[EI_DATA] != ELFDATA2LSB)
-            return BL_OK;
-    }
-    enum bl_status status = bl_elf_open(call->bytes, &call->elf, call->error);
-    if (status != BL_OK)
+    enum bl_status status = open_host(call->bytes, &call->elf, call->host, call->error);
+    if (status != BL_OK || !call->elf.bytes.size)
         return status;
-    if (call->elf.header.e_type == ET_EXEC || call->elf.header.e_type == ET_DYN)
-        read_linked(call);
+    struct bl_sv table = dynamic_table(&call->elf);
+    struct dynamic dynamic = read_tables(&call->elf, table);
+    read_needs(call, table, &dynamic);
+    if (dynamic.present)
+        read_imports(call, dynamic.symbols, dynamic.strings, symbol_limit(&dynamic));
     else if (call->elf.header.e_type == ET_REL && bl_elf_find_type(&call->elf, SHT_SYMTAB, &symbols))
         read_imports(call, symbols.bytes, bl_elf_section(&call->elf, symbols.link).bytes, UINT64_MAX);
     read_strings(call);
     return BL_OK;
 }
 
+enum bl_status bl_host_elf_read_head(struct bl_sv bytes, struct bl_host_elf *elf, struct bl_error *error)
+{
+    struct bl_elf file;
+    return open_host(bytes, &file, elf, error);
+}
+
 enum bl_status bl_host_elf_read(struct bl_arena *arena, struct bl_sv bytes, struct bl_host_elf *elf, struct bl_error *error)
 {
     struct host_call call = {.arena = arena, .bytes = bytes, .host = elf, .error = error};
-    memset(elf, 0, sizeof(*elf));
     return bl_image_guard(arena, host_work, &call, error);
 }

@@ -70,6 +70,8 @@ struct bl_host_elf {
     BL_ARRAY(struct bl_sv) strings_cuda; /* "cu…"/"cuda…" names in its read-only data: what a static runtime looks up at run time */
     bool has_static_cudart;              /* found by its symbols or strings */
 };
+/* Only machine, is_32bit, is_executable, is_static and has_interpreter: reads a few pages of a mapped file. */
+enum bl_status bl_host_elf_read_head(struct bl_sv bytes, struct bl_host_elf *elf, struct bl_error *error);
 enum bl_status bl_host_elf_read(struct bl_arena *arena, struct bl_sv bytes, struct bl_host_elf *elf, struct bl_error *error);
 
 #endif
