@@ -4,8 +4,15 @@
 struct bl_ptx_statement *bl_ptx_add_statement(struct bl_ptx_parser *p, enum bl_ptx_statement_kind kind, struct bl_ptx_loc loc)
 {
     struct bl_ptx_statement *statement = BL_PUSH(p->arena, &p->statements);
-    *statement = (struct bl_ptx_statement){.kind = kind, .loc = loc, .reg_count = 1};
+    *statement = (struct bl_ptx_statement){.kind = kind, .loc = loc};
     return statement;
+}
+
+void bl_ptx_add_declaration(struct bl_ptx_parser *p, enum bl_ptx_statement_kind kind, struct bl_ptx_symbol *symbol, uint32_t count)
+{
+    struct bl_ptx_statement *statement = bl_ptx_add_statement(p, kind, symbol->loc);
+    statement->symbol = symbol;
+    statement->reg_count = count;
 }
 
 /* ---- directives inside a body -------------------------------------------------------------------- */
@@ -152,7 +159,7 @@ static void parse_labelled(struct bl_ptx_parser *p, struct bl_sv name, struct bl
 
     if (!is_proto && !is_calls && directive != BL_PTX_DIRECTIVE_branchtargets) {
         symbol = bl_ptx_define_label(p, name, loc);
-        bl_ptx_add_statement(p, BL_PTX_LABEL, loc)->symbol = symbol;
+        bl_ptx_add_declaration(p, BL_PTX_LABEL, symbol, 1);
         return;
     }
     bl_ptx_next(p);
@@ -169,7 +176,7 @@ static void parse_labelled(struct bl_ptx_parser *p, struct bl_sv name, struct bl
         parse_branch_targets(p, symbol);
     bl_ptx_declare(p, symbol);
     if (!p->panic)
-        bl_ptx_add_statement(p, BL_PTX_DECLARATION, loc)->symbol = symbol;
+        bl_ptx_add_declaration(p, BL_PTX_DECLARATION, symbol, 1);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------ */

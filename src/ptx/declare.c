@@ -438,7 +438,7 @@ static void parse_variable(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol
     if (!p->panic)
         add_variable(p, symbol);
     if (!p->panic && p->func)
-        bl_ptx_add_statement(p, BL_PTX_DECLARATION, symbol->loc)->symbol = symbol;
+        bl_ptx_add_declaration(p, BL_PTX_DECLARATION, symbol, 1);
 }
 
 /* <N> after the name of registers; false where it is not there. */
@@ -472,7 +472,6 @@ static bool parse_range(struct bl_ptx_parser *p, struct bl_ptx_symbol *pattern, 
 
 static void parse_register(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol)
 {
-    struct bl_ptx_statement *statement;
     uint32_t count = 1;
 
     if (!p->func) {
@@ -483,11 +482,8 @@ static void parse_register(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol
         symbol->index = p->func->reg_count++;
         bl_ptx_declare(p, symbol);
     }
-    if (p->panic)
-        return;
-    statement = bl_ptx_add_statement(p, BL_PTX_DECLARATION, symbol->loc);
-    statement->symbol = symbol;
-    statement->reg_count = count;
+    if (!p->panic)
+        bl_ptx_add_declaration(p, BL_PTX_DECLARATION, symbol, count);
 }
 
 void bl_ptx_parse_variables(struct bl_ptx_parser *p, enum bl_ptx_linking linking)

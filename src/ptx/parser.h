@@ -61,6 +61,15 @@ static inline uint32_t bl_ptx_hash(struct bl_sv name)
     return (uint32_t)(hash >> 32);
 }
 
+static inline bool bl_ptx_same(struct bl_sv a, struct bl_sv b)
+{
+    if (a.size != b.size)
+        return false;
+    if (a.size > 16)
+        return memcmp(a.data, b.data, a.size) == 0;
+    return bl_ptx_eight(a.data, a.size) == bl_ptx_eight(b.data, b.size) &&
+           (a.size <= 8 || bl_ptx_eight(a.data + a.size - 8, 8) == bl_ptx_eight(b.data + b.size - 8, 8));
+}
 /* As bl_sv_is, for a literal: no call where the sizes differ. */
 #define BL_PTX_IS(view, literal) ((view).size == sizeof(literal) - 1 && memcmp((view).data, literal, sizeof(literal) - 1) == 0)
 
@@ -224,6 +233,7 @@ void bl_ptx_parse_instruction(struct bl_ptx_parser *p, const struct bl_ptx_token
 void bl_ptx_parse_statements(struct bl_ptx_parser *p);
 void bl_ptx_skip_body(struct bl_ptx_parser *p);
 struct bl_ptx_statement *bl_ptx_add_statement(struct bl_ptx_parser *p, enum bl_ptx_statement_kind kind, struct bl_ptx_loc loc);
+void bl_ptx_add_declaration(struct bl_ptx_parser *p, enum bl_ptx_statement_kind kind, struct bl_ptx_symbol *symbol, uint32_t count);
 void bl_ptx_parse_pragma(struct bl_ptx_parser *p);
 
 /* ---- function.c ---------------------------------------------------------------------------------------- */

@@ -145,11 +145,13 @@ struct bl_ptx_symbol {
     uint64_t size;     /* bytes: elements * vec * type; 0 for x[] */
     BL_ARRAY(uint64_t) dims;
     BL_ARRAY(struct bl_ptx_init) inits;
-    struct bl_ptx_func *func;                 /* of SYM_FUNC: itself (after a redeclaration: the definition) */
-    struct bl_ptx_func *proto;                /* of SYM_PROTO: returns and params */
-    BL_ARRAY(struct bl_ptx_symbol *) targets; /* .calltargets, .branchtargets */
-    void *user;                               /* free for whoever walks the tree (lower) */
-    uint32_t mark;                            /* private to the parser */
+    union {
+        struct bl_ptx_func *func;                 /* of SYM_FUNC: itself (after a redeclaration: the definition) */
+        struct bl_ptx_func *proto;                /* of SYM_PROTO: returns and params */
+        BL_ARRAY(struct bl_ptx_symbol *) targets; /* of SYM_TARGETS (.calltargets) and SYM_BRANCH_TARGETS */
+    };
+    void *user;    /* free for whoever walks the tree (lower) */
+    uint32_t mark; /* private to the parser */
 };
 
 enum bl_ptx_operand_kind {
@@ -173,25 +175,27 @@ struct bl_ptx_operand {
     uint32_t item_count;
     struct bl_ptx_loc loc;
     struct bl_ptx_symbol *symbol;
-    uint64_t bits;  /* INT, FLOAT; component 11: the selector's characters, the first one lowest ("b3210", "h32") */
     int64_t offset; /* SYMBOL, ADDRESS */
-    struct bl_ptx_operand *items;
+    union {
+        uint64_t bits; /* INT, FLOAT; component 11: the selector's characters, the first one lowest ("b3210", "h32") */
+        struct bl_ptx_operand *items; /* VECTOR, PAIR, TEX_ADDRESS */
+    };
 };
 
 struct bl_ptx_instr {
     struct bl_ptx_loc loc;
-    struct bl_sv text; /* from the opcode to before the semicolon */
-    enum bl_ptx_opcode op;
-    const struct bl_ptx_row *row; /* of isa.def; never NULL in a checked tree */
-    struct bl_ptx_symbol *guard;  /* @p, or NULL */
+    enum bl_ptx_opcode op : 16;
     bool guard_negated;
     uint8_t mod_count, type_count;
-    uint16_t mods[14]; /* enum bl_ptx_mod, in source order */
     uint8_t types[5];  /* enum bl_ptx_type, in source order */
+    uint16_t mods[14]; /* enum bl_ptx_mod, in source order */
     uint32_t operand_count;
-    struct bl_ptx_operand *operands; /* in source order; for call: target (SYMBOL or REG), see below */
+    uint32_t return_count, arg_count; /* call only */
+    struct bl_sv text;                /* from the opcode to before the semicolon */
+    const struct bl_ptx_row *row;     /* of isa.def; never NULL in a checked tree */
+    struct bl_ptx_symbol *guard;      /* @p, or NULL */
+    struct bl_ptx_operand *operands;  /* in source order; for call: target (SYMBOL or REG), see below */
     /* call only */
-    uint32_t return_count, arg_count;
     struct bl_ptx_operand *returns, *args;
     struct bl_ptx_symbol *prototype; /* SYM_PROTO or SYM_TARGETS of an indirect call */
 };
@@ -210,13 +214,19 @@ enum bl_ptx_statement_kind {
 struct bl_ptx_statement {
     enum bl_ptx_statement_kind kind;
     struct bl_ptx_loc loc;
-    struct bl_ptx_instr *instr;   /* INSTR */
-    struct bl_ptx_symbol *symbol; /* LABEL; DECLARATION: register, variable, .param, prototype, target list */
-    /* DECLARATION .reg %r<N>: N, and symbol holds what they have in common (type, vec; its name is %r). The registers have symbols
-     * of their own, and an index, from where they are first mentioned. For others 1. */
-    uint32_t reg_count;
-    uint32_t file, line, column; /* LOC: where the source code stands; file is a .file number */
-    struct bl_sv text;           /* PRAGMA: the string's inside */
+    union {
+        struct bl_ptx_instr *instr; /* INSTR */
+        struct {
+            struct bl_ptx_symbol *symbol; /* LABEL; DECLARATION: register, variable, .param, prototype, target list */
+            /* DECLARATION .reg %r<N>: N, and symbol holds what they have in common (type, vec; its name is %r). The registers
+             * have symbols of their own, and an index, from where they are first mentioned. For others 1. */
+            uint32_t reg_count;
+        };
+        struct {
+            uint32_t file, line, column; /* LOC: where the source code stands; file is a .file number */
+        };
+        struct bl_sv text; /* PRAGMA: the string's inside */
+    };
 };
 
 struct bl_ptx_func {

@@ -44,7 +44,7 @@ static struct bl_ptx_entry *find_from(const struct bl_ptx_parser *p, uint32_t at
 {
     while (at) {
         struct bl_ptx_entry *entry = &p->entries.items[at - 1];
-        if (entry->hash == hash && bl_sv_equal(entry->name, name) && entry->is_label == (kind == LABELS) &&
+        if (entry->hash == hash && bl_ptx_same(entry->name, name) && entry->is_label == (kind == LABELS) &&
             (entry->range != NULL) == (kind == RANGES))
             return entry;
         at = entry->next;

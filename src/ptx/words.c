@@ -13,7 +13,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t slot_of(struct bl_sv text)
 {
     uint32_t slot = bl_ptx_hash(text) % SLOTS;
-    while (words[slot].text && (words[slot].size != text.size || memcmp(words[slot].text, text.data, text.size) != 0))
+    while (words[slot].text && !bl_ptx_same((struct bl_sv){words[slot].text, words[slot].size}, text))
         slot = (slot + 1) % SLOTS;
     return slot;
 }

@@ -31,7 +31,7 @@ static bool same_body(const struct bl_ptx_func *a, const struct bl_ptx_func *b)
         const struct bl_ptx_statement *x = &a->statements.items[n], *y = &b->statements.items[n];
         if (x->kind != y->kind || x->loc.line != y->loc.line)
             return false;
-        if (x->instr && (!bl_sv_equal(x->instr->text, y->instr->text) || x->instr->op != y->instr->op))
+        if (x->kind == BL_PTX_INSTR && (!bl_sv_equal(x->instr->text, y->instr->text) || x->instr->op != y->instr->op))
             return false;
     }
     return true;
