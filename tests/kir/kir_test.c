@@ -147,6 +147,8 @@ static enum bl_status run_command(struct bl_buffer *out, struct bl_kir_module *m
         bl_kir_print(out, module);
         return BL_OK;
     }
+    if (strcmp(what, "validate") == 0)
+        return bl_kir_validate(module, error);
     if (strcmp(what, "prepare") == 0)
         return bl_kir_prepare(module, error);
     status = analyse(out, module, what);
