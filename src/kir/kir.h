@@ -8,8 +8,9 @@
  *                   the static variables, aligned to 16
  *   local           offset in the thread's local memory (i32 or i64)
  *   generic         64-bit; a target chooses how shared and local stand in it
- * Kernel parameters are read with `param`; a kernel that takes a parameter's address uses to_generic
- * of space param on the offset.
+ *   param           offset in the kernel's parameters
+ * Kernel parameters are read with `param`, or with a load in space param where the offset is computed; a kernel that takes a
+ * parameter's address uses to_generic of space param on the offset.
  *
  * Function parameters that are scalars are values. One that is an array (a struct by value) is passed as an
  * i64: the local address of the caller's copy; an array result is a first, hidden i64 parameter.

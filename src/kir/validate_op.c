@@ -205,11 +205,11 @@ static bool check_address(struct bl_kir_check *c, const struct bl_kir_instr *i)
 {
     enum bl_kir_space space = i->attr->space;
 
-    if (space == BL_KIR_PARAM)
-        return bl_kir_broken(c, i, "a kernel's parameters are read with param");
+    if (space == BL_KIR_PARAM && (i->op != BL_KIR_OP_load || !c->func->is_kernel))
+        return bl_kir_broken(c, i, "only a kernel has parameters in memory, and only reads them");
     if (space == BL_KIR_CONST && (bl_kir_ops[i->op].flags & BL_KIR_WRITE))
         return bl_kir_broken(c, i, "constant memory is only read");
-    if (i->operands[0]->type == BL_KIR_I32 && space != BL_KIR_SHARED && space != BL_KIR_LOCAL)
+    if (i->operands[0]->type == BL_KIR_I32 && space != BL_KIR_SHARED && space != BL_KIR_LOCAL && space != BL_KIR_PARAM)
         return bl_kir_broken(c, i, "an address in this space has 64 bits");
     return true;
 }
