@@ -25,9 +25,8 @@ struct bl_cpu_image {
     uintptr_t entry;      /* bl_kernel */
     uintptr_t begin, end; /* its executable part */
 };
-enum { BL_CPU_MACHINE_X86_64 = 62, BL_CPU_MACHINE_AARCH64 = 183 }; /* e_machine of ELF */
-/* Maps an ELF relocatable object made for the machine, which is this one but in tests. Every number in the object is checked.
- * name: for messages. */
+/* Maps an ELF relocatable object made for the machine (e_machine), which is this one but in tests. Every number in the object is
+ * checked. name: for messages. */
 enum bl_status bl_cpu_image_load(struct bl_sv object, unsigned machine, const char *name, struct bl_cpu_image *image,
                                  struct bl_error *error);
 unsigned bl_cpu_host_machine(void);
