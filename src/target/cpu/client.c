@@ -504,9 +504,9 @@ static enum bl_status check_answer(const char *bytes, size_t size)
 
 static enum bl_status ask(const struct bl_buffer *question, const char *kernel, char **bytes, size_t *size, struct bl_error *error)
 {
-    int64_t deadline = now_ms() + (int64_t)timeout_seconds() * 1000;
     struct helper helper;
     enum bl_status status = acquire(&helper, error);
+    int64_t deadline = now_ms() + (int64_t)timeout_seconds() * 1000;
 
     if (status != BL_OK)
         return status;

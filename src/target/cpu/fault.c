@@ -281,7 +281,7 @@ static void describe_launch(const struct bl_cpu_core *core, struct bl_fault *fau
     snprintf(fault->kernel, sizeof(fault->kernel), "%s", bl_cpu_kernel_name(launch->kernel));
     memcpy(fault->ctaid, warp->ctaid, sizeof(fault->ctaid));
     bl_cpu_thread_of(launch, trap->warp, trap->lanes ? (uint32_t)__builtin_ctz(trap->lanes) : 0, fault->tid);
-    fault->line = warp->current_line;
+    fault->line = bl_cpu_code_line(launch->code, warp->current_line);
     describe_what(trap, what, sizeof(what));
     snprintf(who, sizeof(who), trap->lanes ? "thread (%u,%u,%u)" : "the warp of thread (%u,%u,%u)", fault->tid[0], fault->tid[1],
              fault->tid[2]);

@@ -3,6 +3,9 @@
 #ifndef BAILEY_CPU_LOAD_H
 #define BAILEY_CPU_LOAD_H
 
+#include <pthread.h>
+
+#include "ptx/ptx.h"
 #include "target/cpu/runtime.h"
 
 /* ---- memory.c ------------------------------------------------------------------------------- */
@@ -16,8 +19,6 @@ enum bl_status bl_cpu_memory_take(struct bl_cpu_memory *memory, enum bl_alloc_ki
                                   uint64_t *address, struct bl_error *error);
 void bl_cpu_memory_give_back(struct bl_cpu_memory *memory, uint64_t address);
 
-/* ---- loader.c ------------------------------------------------------------------------------- */
-
 /* A relocated object in executable memory. */
 struct bl_cpu_image {
     void *map; /* owned: munmap */
@@ -25,6 +26,66 @@ struct bl_cpu_image {
     uintptr_t entry;      /* bl_kernel */
     uintptr_t begin, end; /* its executable part */
 };
+/* ---- module.c ------------------------------------------------------------------------------- */
+
+/* A variable of module scope; an extern one that nothing defines has address 0. */
+struct bl_cpu_variable {
+    struct bl_ptx_symbol *symbol; /* its user field points back here */
+    const char *name;
+    uint64_t address, size; /* bytes */
+};
+
+struct bl_device_module {
+    struct bl_cpu_device *device;
+    struct bl_arena arena; /* tree and names; guarded by lock once the module is loaded */
+    pthread_mutex_t lock;
+    char *text, *name; /* owned: the PTX, and what messages call it */
+    struct bl_ptx_module *ptx;
+    struct bl_device_kernel *kernels; /* owned; in the order of the text */
+    uint32_t kernel_count;
+    struct bl_cpu_variable *variables; /* owned */
+    uint32_t variable_count;
+    uint64_t blocks[2];         /* where they stand: device ones, managed ones; 0: none */
+    _Atomic uint32_t in_flight; /* launches that hold it */
+};
+
+/* Code of a kernel, for one setting of linear_cta. */
+struct bl_cpu_variant {
+    pthread_mutex_t lock;                      /* held while it is compiled */
+    _Atomic(const struct bl_cpu_code *) ready; /* &code, or NULL */
+    struct bl_error *failure;                  /* owned: an error that will not go away */
+    struct bl_cpu_code code;
+    struct bl_cpu_image image;
+    void **globals;     /* owned, and what code points at */
+    const char **names; /* owned list, texts the module's */
+    struct bl_cpu_line *lines;
+};
+
+struct bl_device_kernel {
+    struct bl_device_module *module;
+    struct bl_ptx_func *func; /* its user field points back here */
+    const char *name;
+    _Atomic uint32_t max_dynamic_shared; /* UINT32_MAX: never set */
+    struct bl_cpu_variant variants[2];   /* by linear_cta */
+};
+
+/* The variable of that name that a kernel's code uses. Takes the module's lock. */
+enum bl_status bl_cpu_module_resolve(struct bl_device_module *module, const char *name, const struct bl_cpu_variable **variable,
+                                     struct bl_error *error);
+
+/* ---- code.c --------------------------------------------------------------------------------- */
+
+void bl_cpu_kernel_init(struct bl_device_kernel *kernel, struct bl_device_module *module, struct bl_ptx_func *func,
+                        const char *name);
+void bl_cpu_kernel_cleanup(struct bl_device_kernel *kernel);
+/* A slice (bl_ptx_slice) without what depends on the rest of its module: the numbers of lines, and those of functions where no
+ * function can be called by number. The same kernel then gives the same text, and so the same code. lines: on the heap, from
+ * lines of that text to lines of the whole. */
+enum bl_status bl_cpu_canonical_slice(struct bl_sv slice, struct bl_buffer *text, struct bl_cpu_line **lines, uint32_t *line_count,
+                                      struct bl_error *error);
+
+/* ---- loader.c ------------------------------------------------------------------------------- */
+
 /* Maps an ELF relocatable object made for the machine (e_machine), which is this one but in tests. Every number in the object is
  * checked. name: for messages. */
 enum bl_status bl_cpu_image_load(struct bl_sv object, unsigned machine, const char *name, struct bl_cpu_image *image,

@@ -18,6 +18,11 @@ struct bl_cpu_device {
 
 /* ---- code (module.c, loader.c, client.c, cache.c) ------------------------------------------- */
 
+/* Code is compiled from a text of its own, with lines of its own: from code_line on they are line, line + 1, … of the PTX. */
+struct bl_cpu_line {
+    uint32_t code_line, line;
+};
+
 /* Machine code of one kernel, mapped. Lives as long as its kernel. */
 struct bl_cpu_code {
     void (*entry)(struct bl_cpu_warp *warp);
@@ -25,7 +30,21 @@ struct bl_cpu_code {
     void *const *globals; /* for bl_cpu_warp.globals */
     uintptr_t begin, end; /* executable bytes: a fault signal with its program counter here is the kernel's */
     struct bl_device_kernel *kernel;
+    const struct bl_cpu_line *lines; /* ascending */
+    uint32_t line_count;
 };
+
+/* The line of the PTX for bl_cpu_warp.current_line; 0 unknown. Without a table the lines are the same. Async-signal-safe. */
+static inline uint32_t bl_cpu_code_line(const struct bl_cpu_code *code, uint32_t code_line)
+{
+    uint32_t i = code->line_count;
+
+    if (i == 0)
+        return code_line;
+    while (i > 0 && code->lines[i - 1].code_line > code_line)
+        i--;
+    return i > 0 && code_line ? code->lines[i - 1].line + (code_line - code->lines[i - 1].code_line) : 0;
+}
 
 /* The code of a kernel, compiled or read from the cache if need be. linear_cta as in bl_cpu_request. Any thread; two that
  * ask for the same get the same. */
