@@ -119,7 +119,7 @@ void bl_cpu_help_yield(struct bl_cpu_warp *warp, uint32_t ns)
         return;
     }
     if (++core->spins > SPINS_A_WARP * cta->nwarps)
-        bl_cpu_switch(&cta->fibers[cta->current].sp, core->scheduler);
+        bl_cpu_go(core, &cta->fibers[cta->current].sp, NULL);
     else
         bl_cpu_cta_switch(cta);
 }

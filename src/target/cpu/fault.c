@@ -3,6 +3,7 @@
  * are not a kernel's go to the handler that the program had installed.
  */
 #include "target/cpu/run.h"
+#include "target/cpu/sanitize.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -39,6 +40,7 @@ static uintptr_t context_pc(const ucontext_t *context)
 /* Where bl_cpu_switch would go on with this stack pointer. */
 static void context_go_to(ucontext_t *context, void *sp)
 {
+    bl_cpu_leaving(NULL, NULL);
 #if defined(__x86_64__)
     context->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)sp;
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)bl_cpu_switch_resume;

@@ -5,6 +5,7 @@
  * scheduler when the CTA has ended, is stuck, only yields, or has trapped. A fiber never changes its thread.
  */
 #include "target/cpu/run.h"
+#include "target/cpu/sanitize.h"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -203,25 +204,35 @@ void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), vo
 {
     uintptr_t top = (uintptr_t)(fiber->stack.map + fiber->stack.size) - 64;
     struct frame *frame = (struct frame *)((top - sizeof(struct frame)) & ~(uintptr_t)15);
+    bl_cpu_stack_clean(&fiber->stack);
     memset(frame, 0, sizeof(*frame));
     frame_fill(frame, (uintptr_t)bl_cpu_fiber_begin, (uintptr_t)function, (uintptr_t)argument);
     fiber->sp = frame;
 }
 
+void bl_cpu_go(struct bl_cpu_core *core, void **save, struct bl_cpu_fiber *to)
+{
+    void *fake = NULL;
+    if (to)
+        core->fiber = to;
+    bl_cpu_leaving(to, &fake);
+    bl_cpu_switch(save, to ? to->sp : core->scheduler);
+    bl_cpu_arrived(fake);
+}
+
 void bl_cpu_escape(struct bl_cpu_core *core)
 {
     void *nowhere;
-    bl_cpu_switch(&nowhere, core->scheduler);
+    bl_cpu_go(core, &nowhere, NULL);
     __builtin_unreachable();
 }
 
 /* Runs a fiber until something switches back here. */
 static void enter(struct bl_cpu_core *core, struct bl_cpu_fiber *fiber)
 {
-    core->fiber = fiber;
     core->inside = true;
     core->helping = 0;
-    bl_cpu_switch(&core->scheduler, fiber->sp);
+    bl_cpu_go(core, &core->scheduler, fiber);
     core->inside = false;
 }
 
@@ -230,6 +241,7 @@ static void enter(struct bl_cpu_core *core, struct bl_cpu_fiber *fiber)
 static void plain_main(void *data)
 {
     struct bl_cpu_core *core = data;
+    bl_cpu_arrived(NULL);
     for (;;) {
         if (core->job == BL_CPU_JOB_CTAS) {
             bl_cpu_run_ctas(core);
@@ -238,7 +250,7 @@ static void plain_main(void *data)
             bl_cpu_transfer_rows(core);
             core->helping--;
         }
-        bl_cpu_switch(&core->fiber->sp, core->scheduler);
+        bl_cpu_go(core, &core->fiber->sp, NULL);
     }
 }
 
@@ -276,21 +288,21 @@ void bl_cpu_cta_switch(struct bl_cpu_cta *cta)
 {
     uint32_t from = cta->current, to;
     if (!cta->runnable) {
-        bl_cpu_switch(&cta->fibers[from].sp, cta->core->scheduler);
+        bl_cpu_go(cta->core, &cta->fibers[from].sp, NULL);
         return;
     }
     to = next_warp(cta->runnable, from);
     if (to == from)
         return;
     cta->current = to;
-    cta->core->fiber = &cta->fibers[to];
-    bl_cpu_switch(&cta->fibers[from].sp, cta->fibers[to].sp);
+    bl_cpu_go(cta->core, &cta->fibers[from].sp, &cta->fibers[to]);
 }
 
 static void warp_main(void *data)
 {
     struct bl_cpu_warp *warp = data;
     struct bl_cpu_cta *cta = warp->runtime;
+    bl_cpu_arrived(NULL);
     for (;;) {
         cta->core->command->launch.code->entry(warp);
         uint32_t bit = 1u << warp->warpid;

@@ -71,7 +71,7 @@ void bl_cpu_print_add(struct bl_cpu_runner *runner, const char *text, size_t siz
 /* ---- formats ---------------------------------------------------------------------------------------------- */
 
 /* Adds the string at a kernel's address, at most `most` bytes of it. May fault. */
-void bl_cpu_text_copy(struct bl_buffer *text, uint64_t address, size_t most)
+__attribute__((no_sanitize("undefined"))) void bl_cpu_text_copy(struct bl_buffer *text, uint64_t address, size_t most)
 {
     const volatile char *from = (const volatile char *)(uintptr_t)address;
     char part[COPY_BYTES];
@@ -107,8 +107,8 @@ struct reader {
     int count; /* arguments read */
 };
 
-/* Arguments stand one after the other, each aligned to its size (CUDA's vprintf). */
-static uint64_t next_argument(struct reader *reader, uint32_t size)
+/* Arguments stand one after the other, each aligned to its size (CUDA's vprintf). A bad address is the kernel's fault. */
+__attribute__((no_sanitize("undefined"))) static uint64_t next_argument(struct reader *reader, uint32_t size)
 {
     uint64_t value = 0;
     reader->offset = BL_ALIGN_UP(reader->offset, (uint64_t)size);

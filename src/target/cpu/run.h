@@ -287,6 +287,8 @@ void bl_cpu_stack_unmap(struct bl_cpu_stack *stack);
 void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument);
 /* Saves where it is in *save and goes on at load. */
 void bl_cpu_switch(void **save, void *load);
+/* The same, to a fiber of the core or to its scheduler (NULL). */
+void bl_cpu_go(struct bl_cpu_core *core, void **save, struct bl_cpu_fiber *to);
 extern const char bl_cpu_switch_resume[]; /* where a saved stack pointer goes on, for the signal handler */
 /* Runs core->job on the core's own fiber until done or trapped. */
 bool bl_cpu_run_plain(struct bl_cpu_core *core, bool deep);
