@@ -31,10 +31,9 @@ static struct bl_cpu_device device;
 enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, bool linear, const struct bl_cpu_code **code,
                                   struct bl_error *error)
 {
-    if (linear)
-        kernel->code.info.flags &= ~(unsigned)BL_CPU_GENERAL_CTA;
-    else
-        kernel->code.info.flags |= BL_CPU_GENERAL_CTA;
+    uint32_t flags = (kernel->code.info.flags & ~(unsigned)BL_CPU_GENERAL_CTA) | (linear ? 0 : BL_CPU_GENERAL_CTA);
+    if (flags != kernel->code.info.flags) /* others may read them */
+        kernel->code.info.flags = flags;
     *code = &kernel->code;
     return BL_OK;
 }
@@ -376,6 +375,7 @@ static void test_runs_without_a_wait(void **state)
         while (!steps.at && bl_cpu_now() - begun < 2000000000)
             sched_yield();
         assert_int_equal(steps.at, 1);
+        assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
         print_message("    seen after %.0f us\n", (double)(bl_cpu_now() - begun) / 1000);
     }
 }
