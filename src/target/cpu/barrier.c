@@ -12,7 +12,9 @@ enum { SPINS_A_WARP = 4, /* yields before other CTAs get their turn */ NAP_NS = 
 
 void bl_cpu_barriers_reset(struct bl_cpu_cta *cta)
 {
-    memset(cta->barriers, 0, sizeof(cta->barriers));
+    if (cta->active_barriers)
+        memset(cta->barriers, 0, sizeof(cta->barriers));
+    cta->active_barriers = 0;
 }
 
 static bool is_full(const struct bl_cpu_cta *cta, const struct bl_cpu_barrier *barrier)
@@ -32,14 +34,15 @@ static void release(struct bl_cpu_cta *cta, struct bl_cpu_barrier *barrier)
     }
     cta->runnable |= barrier->waiting;
     memset(barrier, 0, sizeof(*barrier));
+    cta->active_barriers &= ~(1u << (barrier - cta->barriers));
     cta->core->spins = 0;
 }
 
 void bl_cpu_barriers_warp_ended(struct bl_cpu_cta *cta)
 {
-    for (int i = 0; i < BL_CPU_BARRIERS; i++) {
-        struct bl_cpu_barrier *barrier = &cta->barriers[i];
-        if (barrier->active && !barrier->expected && is_full(cta, barrier))
+    for (uint32_t mask = cta->active_barriers; mask; mask &= mask - 1) {
+        struct bl_cpu_barrier *barrier = &cta->barriers[__builtin_ctz(mask)];
+        if (!barrier->expected && is_full(cta, barrier))
             release(cta, barrier);
     }
 }
@@ -54,9 +57,9 @@ static struct bl_cpu_barrier *arrive(struct bl_cpu_warp *warp, uint32_t lanes, u
     if (id >= BL_CPU_BARRIERS)
         bl_cpu_help_fault(warp, lanes, BL_FAULT_ILLEGAL_INSTRUCTION, "barrier number above 15");
     barrier = &cta->barriers[id];
-    if (!barrier->active)
+    if (!(cta->active_barriers >> id & 1))
         barrier->expected = warps == cta->nwarps ? 0 : warps;
-    barrier->active = true;
+    cta->active_barriers |= 1u << id;
     barrier->arrived |= 1u << warp->warpid;
     barrier->count++;
     return barrier;

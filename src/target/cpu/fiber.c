@@ -16,7 +16,10 @@ enum {
     WARP_STACK = 128 << 10, /* committed as it is touched */
     DEEP_STACK = 8 << 20,   /* recursion */
     DEEP_PER_LIMIT = 128,   /* bytes of machine stack for a byte of the stack limit: 32 lanes and their registers */
-    RESIDENT_CTAS = 1024,   /* a core, but for cooperative launches */
+    COLOURS = 16,
+    COLOUR_BYTES = 256,
+    CHUNK_CTAS = 8,       /* a claim */
+    RESIDENT_CTAS = 1024, /* a core, but for cooperative launches */
     RESIDENT_WARPS = 2048,
     CALM_ROUNDS = 256, /* rounds in which all CTAs only yielded, before the thread sleeps */
     CALM_NS = 20000,
@@ -70,8 +73,7 @@ static bool fiber_stack(struct bl_cpu_fiber *fiber, size_t size)
 #if defined(__x86_64__)
 
 struct frame {
-    uint32_t mxcsr;
-    uint16_t x87, pad;
+    uint32_t mxcsr, pad; /* generated code does not use the x87 unit */
     uint64_t r15, r14, r13, r12, rbx, rbp, pc;
 };
 
@@ -89,15 +91,16 @@ __asm__(".text\n"
         "    pushq %r15\n"
         "    subq $8, %rsp\n"
         "    stmxcsr (%rsp)\n"
-        "    fnstcw 4(%rsp)\n"
+        "    movl (%rsp), %eax\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
+        "    cmpl (%rsp), %eax\n" /* to load it takes longer than all the rest */
+        "    je 1f\n"
         ".hidden bl_cpu_switch_resume\n"
         ".globl bl_cpu_switch_resume\n"
         "bl_cpu_switch_resume:\n"
         "    ldmxcsr (%rsp)\n"
-        "    fldcw 4(%rsp)\n"
-        "    addq $8, %rsp\n"
+        "1:  addq $8, %rsp\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"
@@ -119,7 +122,6 @@ __asm__(".text\n"
 static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function, uintptr_t argument)
 {
     frame->mxcsr = __builtin_ia32_stmxcsr();
-    __asm__("fnstcw %0" : "=m"(frame->x87));
     frame->r12 = function;
     frame->r13 = argument;
     frame->pc = begin;
@@ -198,11 +200,12 @@ static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function,
 extern const char bl_cpu_fiber_begin[];
 
 /* Above the frame stays some room, for what looks at its caller's. The frame is aligned so that the function begins with the
- * stack aligned as its ABI asks.
+ * stack aligned as its ABI asks. Stacks of several fibers begin at different places of a page (number), or they would all
+ * fall into the same few sets of the cache.
  */
-void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument)
+void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument, uint32_t number)
 {
-    uintptr_t top = (uintptr_t)(fiber->stack.map + fiber->stack.size) - 64;
+    uintptr_t top = (uintptr_t)(fiber->stack.map + fiber->stack.size) - 64 - number % COLOURS * COLOUR_BYTES;
     struct frame *frame = (struct frame *)((top - sizeof(struct frame)) & ~(uintptr_t)15);
     bl_cpu_stack_clean(&fiber->stack);
     memset(frame, 0, sizeof(*frame));
@@ -267,7 +270,7 @@ bool bl_cpu_run_plain(struct bl_cpu_core *core, bool deep)
         return false;
     }
     if (!fiber->sp)
-        bl_cpu_fiber_reset(fiber, plain_main, core);
+        bl_cpu_fiber_reset(fiber, plain_main, core, 0);
     enter(core, fiber);
     if (!core->trap.set)
         return true;
@@ -323,7 +326,7 @@ static bool cta_fibers(struct bl_cpu_cta *cta)
         if (!fiber_stack(fiber, size))
             return false;
         if (!fiber->sp)
-            bl_cpu_fiber_reset(fiber, warp_main, &cta->warps[w]);
+            bl_cpu_fiber_reset(fiber, warp_main, &cta->warps[w], w);
     }
     return true;
 }
@@ -373,12 +376,12 @@ static void drop_resident(struct bl_cpu_core *core, struct residents *residents,
 enum begun { BEGUN, NONE_LEFT, NO_ROOM };
 
 /* Begins the next CTA. */
-static enum begun begin_cta(struct bl_cpu_core *core, struct residents *residents, uint64_t chunk)
+static enum begun begin_cta(struct bl_cpu_core *core, struct residents *residents)
 {
     struct bl_cpu_cta *cta;
     if (atomic_load_explicit(&core->command->stop, memory_order_relaxed))
         return NONE_LEFT;
-    if (core->first >= core->end && !bl_cpu_claim(core, chunk))
+    if (core->first >= core->end && !bl_cpu_claim(core, CHUNK_CTAS))
         return NONE_LEFT;
     cta = bl_cpu_cta_take(core);
     if (!cta || !bl_cpu_cta_prepare(cta, true) || !cta_fibers(cta)) {
@@ -403,7 +406,7 @@ static void all_yield(struct bl_cpu_core *core, struct residents *residents)
     bool room = core->command->launch.cooperative ||
                 (residents->count < RESIDENT_CTAS && residents->warps + core->command->launch.nwarps <= RESIDENT_WARPS);
     residents->idle = 0;
-    if (room && begin_cta(core, residents, 1) == BEGUN) {
+    if (room && begin_cta(core, residents) == BEGUN) {
         residents->calm = 0;
         return;
     }
@@ -449,13 +452,12 @@ bool bl_cpu_run_fibers(struct bl_cpu_core *core)
     struct bl_cpu_command *command = core->command;
     struct residents residents = {0};
     uint64_t begun = bl_cpu_now();
-    uint64_t chunk = command->launch.code->info.flags & BL_CPU_YIELDS ? 1 : 8;
     bool more = true, finished = true;
 
     core->first = core->end = 0;
     while (more || residents.count) {
         if (!residents.count) {
-            enum begun result = begin_cta(core, &residents, chunk);
+            enum begun result = begin_cta(core, &residents);
             if (result == NO_ROOM)
                 bl_cpu_out_of_memory(core, "a CTA's memory and stacks");
             more = result == BEGUN;

@@ -238,7 +238,6 @@ struct bl_cpu_barrier {
     uint32_t expected; /* warps; 0: all that have not ended */
     uint32_t waiting;  /* warps, by mask */
     uint32_t popc, participants;
-    bool active; /* somebody arrived */
 };
 
 /* A CTA's place: its memory, warps and fibers, used for one CTA after the other. */
@@ -252,6 +251,7 @@ struct bl_cpu_cta {
     bool fibered;                   /* its warps are fibers */
     uint32_t nwarps, all;           /* all: mask of warps */
     uint32_t current, runnable, ended;
+    uint32_t active_barriers; /* mask: somebody arrived */
     struct bl_cpu_barrier barriers[BL_CPU_BARRIERS];
     uint32_t red_popc[BL_CPU_MAX_WARPS], red_participants[BL_CPU_MAX_WARPS];
     struct bl_cpu_fiber fibers[BL_CPU_MAX_WARPS];
@@ -284,7 +284,7 @@ void bl_cpu_transfer_rows(struct bl_cpu_core *core); /* on a fiber */
 bool bl_cpu_stack_map(struct bl_cpu_stack *stack, size_t size);
 void bl_cpu_stack_unmap(struct bl_cpu_stack *stack);
 /* Makes fiber start with function(argument) when it is switched to. */
-void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument);
+void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument, uint32_t number);
 /* Saves where it is in *save and goes on at load. */
 void bl_cpu_switch(void **save, void *load);
 /* The same, to a fiber of the core or to its scheduler (NULL). */
