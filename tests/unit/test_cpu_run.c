@@ -409,6 +409,33 @@ static void test_fences_across_queues(void **state)
     assert_int_equal(bl_cpu_device_wait(&device.base), BL_OK);
 }
 
+/* A queue waits for another device's. */
+static void test_fences_across_devices(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(step, 0, 16);
+    struct bl_cpu_device second = device;
+    struct bl_queue *other;
+    struct bl_fence *fence;
+    struct step steps = {0};
+    assert_int_equal(bl_cpu_runner_create(&second, NULL), BL_OK);
+    assert_int_equal(bl_cpu_queue_create(&second.base, 0, &other), BL_OK);
+    assert_int_equal(bl_cpu_fence_create(&second.base, &fence), BL_OK);
+    assert_int_equal(bl_cpu_fence_wait_queue(queue, fence), BL_OK);
+    for (uint64_t i = 0; i < 300; i += 2) {
+        steps.at = (uint32_t)i + 1;
+        assert_int_equal(bl_cpu_host_call(other, host_step, &steps), BL_OK);
+        assert_int_equal(bl_cpu_fence_record(other, fence), BL_OK);
+        assert_int_equal(bl_cpu_fence_wait_queue(queue, fence), BL_OK);
+        assert_int_equal(launch_on(queue, &kernel, 1, 1, PARAMS(ADDRESS(&steps), i + 2)), BL_OK);
+        assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+    }
+    assert_int_equal(steps.wrong, 0);
+    assert_int_equal(bl_cpu_fence_record(queue, fence), BL_INVALID);
+    bl_cpu_queue_destroy(other);
+    bl_cpu_fence_destroy(fence);
+    bl_cpu_runner_destroy(&second);
+}
+
 static void slow_host(void *data)
 {
     usleep(30000);
@@ -697,6 +724,22 @@ static void endless(struct bl_cpu_warp *warp)
 {
     while (!__atomic_load_n(POINTER(int, warp, 0), __ATOMIC_RELAXED)) {
     }
+}
+
+static void bad_among_endless(struct bl_cpu_warp *warp)
+{
+    if (warp->ctaid[0] == 1)
+        *POINTER(volatile int, warp, 1) = 1;
+    endless(warp);
+}
+
+/* One CTA faults, the others would run for ever. */
+static void test_fault_stops_endless_kernels(void **state)
+{
+    struct bl_device_kernel kernel = KERNEL(bad_among_endless, 0, 16);
+    struct bl_fault fault;
+    int never = 0;
+    expect_fault(&kernel, 2, 64, PARAMS(ADDRESS(&never), 0x1000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
 }
 
 static void test_reset_stops_endless_kernels(void **state)
@@ -1378,6 +1421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_order_in_a_queue),
         cmocka_unit_test(test_runs_without_a_wait),
         cmocka_unit_test(test_fences_across_queues),
+        cmocka_unit_test(test_fences_across_devices),
         cmocka_unit_test(test_slow_host_calls),
         cmocka_unit_test(test_host_calls_that_wait),
         cmocka_unit_test(test_many_host_threads),
@@ -1389,6 +1433,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_signals_of_all_kinds),
         cmocka_unit_test(test_bad_copies),
         cmocka_unit_test(test_fault_drops_the_rest),
+        cmocka_unit_test(test_fault_stops_endless_kernels),
         cmocka_unit_test(test_reset_stops_endless_kernels),
         cmocka_unit_test(test_handlers_of_the_program),
         cmocka_unit_test(test_child_of_fork),

@@ -150,7 +150,7 @@ void bl_cpu_stop_cores(struct bl_cpu_runner *runner)
 {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)&stop_mark};
     for (struct bl_cpu_core *core = runner->cores; core; core = core->all)
-        if (core->taken)
+        if (core->taken && core != bl_cpu_here)
             pthread_sigqueue(core->thread, SIGSEGV, value);
 }
 
@@ -316,6 +316,7 @@ static void set_fault(struct bl_cpu_core *core, const struct bl_fault *fault)
         atomic_store(&runner->faulted, true);
     }
     atomic_store(&core->command->stop, true);
+    bl_cpu_stop_cores(runner); /* others may wait for what this one can't do any more */
     bl_cpu_unlock(runner);
 }
 

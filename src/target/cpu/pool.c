@@ -217,6 +217,35 @@ static void core_free(struct bl_cpu_core *core)
 
 /* ---- the runner ----------------------------------------------------------------------------------------- */
 
+/* Processors' worth of time that a control group allows (cgroup v2, cpu.max: "quota period" or "max period"); 0: no limit. */
+static long quota_of(const char *group)
+{
+    char path[512], text[64];
+    long quota, period = 0;
+    snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    bool limited = fgets(text, sizeof(text), file) && sscanf(text, "%ld %ld", &quota, &period) == 2;
+    fclose(file);
+    return limited && period > 0 ? (quota + period - 1) / period : 0;
+}
+
+static long cgroup_quota(void)
+{
+    char line[400], *end;
+    long own = 0, outer = quota_of("");
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof(line), file))
+        if (!strncmp(line, "0::", 3) && (end = strchr(line, '\n'))) {
+            *end = 0;
+            own = quota_of(line + 3);
+        }
+    if (file)
+        fclose(file);
+    return own && outer ? BL_MIN(own, outer) : own + outer;
+}
+
 static uint32_t count_workers(void)
 {
     const char *wanted = getenv("BAILEY_THREADS");
@@ -232,6 +261,9 @@ static uint32_t count_workers(void)
     else
         count = sysconf(_SC_NPROCESSORS_ONLN);
     CPU_FREE(set);
+    long quota = cgroup_quota();
+    if (quota)
+        count = BL_MIN(count, quota);
     return (uint32_t)BL_MAX(1l, BL_MIN(count, (long)MAX_WORKERS));
 }
 
@@ -338,6 +370,8 @@ enum bl_status bl_cpu_set_limit(struct bl_device *device, enum bl_device_limit l
 
     if ((unsigned)limit >= BL_LEN(largest) || bytes > largest[limit])
         return BL_INVALID;
+    if (bl_cpu_forked)
+        return BL_IO;
     bl_cpu_lock(runner);
     if (limit == BL_LIMIT_STACK)
         runner->stack_limit = bytes;

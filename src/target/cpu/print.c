@@ -24,6 +24,8 @@ static void flush(struct bl_cpu_runner *runner)
 
 void bl_cpu_print_flush(struct bl_cpu_runner *runner)
 {
+    if (bl_cpu_forked) /* what is in it is the parent's to print */
+        return;
     pthread_mutex_lock(&runner->print_lock);
     flush(runner);
     pthread_mutex_unlock(&runner->print_lock);

@@ -398,6 +398,8 @@ enum bl_status bl_cpu_queue_create(struct bl_device *device, int priority, struc
 void bl_cpu_queue_destroy(struct bl_queue *queue)
 {
     struct bl_cpu_runner *runner = queue->runner;
+    if (bl_cpu_forked)
+        return;
     bl_cpu_lock(runner);
     queue_unref(queue);
     settle(runner);
@@ -474,6 +476,8 @@ enum bl_status bl_cpu_fence_create(struct bl_device *device, struct bl_fence **r
 void bl_cpu_fence_destroy(struct bl_fence *fence)
 {
     struct bl_cpu_runner *runner = fence->runner;
+    if (bl_cpu_forked)
+        return;
     bl_cpu_lock(runner);
     fence_unref(fence);
     settle(runner);
@@ -483,6 +487,8 @@ void bl_cpu_fence_destroy(struct bl_fence *fence)
 enum bl_status bl_cpu_fence_record(struct bl_queue *queue, struct bl_fence *fence)
 {
     struct bl_cpu_command *command;
+    if (fence->runner != queue->runner)
+        return BL_INVALID;
     enum bl_status status = bl_cpu_command_begin(queue, BL_CPU_RECORD, &command);
     if (status != BL_OK)
         return status;
@@ -498,9 +504,53 @@ enum bl_status bl_cpu_fence_record(struct bl_queue *queue, struct bl_fence *fenc
     return BL_OK;
 }
 
+/* A point of another device's queue, for a host call that waits for it: the two have different locks. */
+struct foreign_point {
+    struct bl_queue *queue; /* a reference */
+    uint64_t sequence;
+};
+
+static void wait_for_foreign(void *data)
+{
+    struct foreign_point *point = data;
+    struct bl_cpu_runner *runner = point->queue->runner;
+    bl_cpu_lock(runner);
+    wait_for(point->queue, point->sequence);
+    queue_unref(point->queue);
+    settle(runner);
+    bl_cpu_unlock(runner);
+    bl_free(point);
+}
+
+static enum bl_status wait_queue_foreign(struct bl_queue *queue, struct bl_fence *fence)
+{
+    struct foreign_point *point = bl_malloc(sizeof(*point));
+    enum bl_status status = BL_NO_MEMORY;
+    if (!point)
+        return status;
+    bl_cpu_lock(fence->runner);
+    *point = (struct foreign_point){.queue = fence->queue, .sequence = fence->sequence};
+    if (point->queue)
+        point->queue->refs++;
+    bl_cpu_unlock(fence->runner);
+    status = point->queue ? bl_cpu_host_call(queue, wait_for_foreign, point) : BL_OK;
+    if (status == BL_OK && point->queue)
+        return BL_OK;
+    if (point->queue) {
+        bl_cpu_lock(fence->runner);
+        queue_unref(point->queue);
+        settle(fence->runner);
+        bl_cpu_unlock(fence->runner);
+    }
+    bl_free(point);
+    return status;
+}
+
 enum bl_status bl_cpu_fence_wait_queue(struct bl_queue *queue, struct bl_fence *fence)
 {
     struct bl_cpu_command *command;
+    if (fence->runner != queue->runner)
+        return wait_queue_foreign(queue, fence);
     enum bl_status status = bl_cpu_command_begin(queue, BL_CPU_WAIT, &command);
     if (status != BL_OK)
         return status;
@@ -548,6 +598,8 @@ enum bl_status bl_cpu_fence_query(struct bl_fence *fence)
 
 uint64_t bl_cpu_fence_time(struct bl_fence *fence)
 {
+    if (bl_cpu_forked)
+        return 0;
     bl_cpu_lock(fence->runner);
     uint64_t time = fence->time;
     bl_cpu_unlock(fence->runner);
@@ -559,7 +611,7 @@ uint64_t bl_cpu_fence_time(struct bl_fence *fence)
 bool bl_cpu_fault(struct bl_device *device, struct bl_fault *fault)
 {
     struct bl_cpu_runner *runner = ((struct bl_cpu_device *)device)->runner;
-    if (!atomic_load(&runner->faulted))
+    if (!atomic_load(&runner->faulted) || bl_cpu_forked)
         return false;
     bl_cpu_lock(runner);
     *fault = runner->fault;
@@ -609,6 +661,7 @@ void bl_cpu_reset(struct bl_device *device)
     struct bl_cpu_runner *runner = ((struct bl_cpu_device *)device)->runner;
     if (bl_cpu_forked)
         return;
+    bl_cpu_signals_check();
     bl_cpu_lock(runner);
     while (drop_all(runner)) {
         bl_cpu_stop_cores(runner);
