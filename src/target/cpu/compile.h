@@ -5,6 +5,9 @@
 #include "base/base.h"
 #include "target/cpu/abi.h"
 
+/* Raise it when the same PTX gives other code: it is part of bl_cpu_compiler_version. */
+#define BL_CPU_CODEGEN 1
+
 /* A request and an answer, as structs; wire.c turns them into bytes and back (both processes link it). */
 struct bl_cpu_request {
     struct bl_sv ptx;           /* a slice (bl_ptx_slice) */

@@ -1,0 +1,711 @@
+/* Loads, stores, addresses and their spaces, kernel parameters, fences, and the local frame. An access whose addresses follow
+ * each other by lane is one vector access, a uniform one is scalar, the others gather and scatter. Lanes that don't run
+ * never touch memory.
+ *
+ * Spaces: global, const and generic addresses are host addresses. Shared and local ones are offsets, 32 bits of which count,
+ * with their sign: in lanes that don't run, an offset may lie before the start. Local memory of lane i is at
+ * warp->local + i * warp->local_stride.
+ */
+#include "target/cpu/function.h"
+
+static LLVMTypeRef int_type(const struct bl_cg_func *f, unsigned bits)
+{
+    return LLVMIntTypeInContext(f->cg->context, bits);
+}
+
+static LLVMTypeRef pointer_type(const struct bl_cg_func *f)
+{
+    return LLVMPointerTypeInContext(f->cg->context, 0);
+}
+
+static LLVMTypeRef vector_of(LLVMTypeRef type)
+{
+    return LLVMVectorType(type, BL_WARP);
+}
+
+static LLVMValueRef number64(const struct bl_cg_func *f, int64_t number)
+{
+    return LLVMConstInt(int_type(f, 64), (uint64_t)number, true);
+}
+
+/* ---- what is made once, in the entry block -------------------------------------------------------- */
+
+static LLVMValueRef in_entry(struct bl_cg_func *f, size_t offset, LLVMTypeRef type, LLVMValueRef *cached)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(f->cg->builder);
+
+    if (*cached)
+        return *cached;
+    LLVMPositionBuilderAtEnd(f->cg->builder, f->entry);
+    *cached = bl_cg_warp_field(f, offset, type, true);
+    LLVMPositionBuilderAtEnd(f->cg->builder, here);
+    return *cached;
+}
+
+static LLVMValueRef shared_start(struct bl_cg_func *f)
+{
+    return in_entry(f, offsetof(struct bl_cpu_warp, shared), pointer_type(f), &f->shared);
+}
+
+/* <32 x i64>: where each lane's local memory starts. */
+static LLVMValueRef local_lanes(struct bl_cg_func *f)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b);
+    LLVMValueRef lanes[BL_WARP], start, stride;
+
+    f->unit->info->flags |= BL_CPU_USES_LOCAL;
+    if (f->local_lanes)
+        return f->local_lanes;
+    LLVMPositionBuilderAtEnd(b, f->entry);
+    for (int64_t i = 0; i < BL_WARP; i++)
+        lanes[i] = number64(f, i);
+    start = BL_CG_FIELD(f, local, int_type(f, 64));
+    stride = BL_CG_FIELD(f, local_stride, int_type(f, 64));
+    stride = LLVMBuildMul(b, bl_cg_splat(f->cg, stride), LLVMConstVector(lanes, BL_WARP), "");
+    f->local_lanes = LLVMBuildAdd(b, bl_cg_splat(f->cg, start), stride, "local");
+    LLVMPositionBuilderAtEnd(b, here);
+    return f->local_lanes;
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------- */
+
+struct address {
+    uint8_t form;         /* of pointer */
+    int64_t stride;       /* affine: from lane to lane, bytes */
+    LLVMValueRef pointer; /* of this lane, of lane 0, or <32 x ptr> */
+};
+
+/* An offset in shared or local memory at 64 bits, by its low 32. */
+static LLVMValueRef widen_offset(struct bl_cg_func *f, LLVMValueRef offset, bool vector)
+{
+    LLVMTypeRef i32 = int_type(f, 32), i64 = int_type(f, 64);
+
+    offset = LLVMBuildIntCast2(f->cg->builder, offset, vector ? vector_of(i32) : i32, true, "");
+    return LLVMBuildSExt(f->cg->builder, offset, vector ? vector_of(i64) : i64, "");
+}
+
+static LLVMValueRef add_bytes(struct bl_cg_func *f, LLVMValueRef pointer, int64_t bytes)
+{
+    LLVMValueRef index = number64(f, bytes);
+    return bytes ? LLVMBuildGEP2(f->cg->builder, int_type(f, 8), pointer, &index, 1, "") : pointer;
+}
+
+/* A vector address that is the sum of a uniform part and a varying one: kept apart, for the processor adds them in a gather. */
+static bool split_sum(struct bl_cg_func *f, const struct bl_kir_value *value, const struct bl_kir_value **uniform,
+                      const struct bl_kir_value **varying)
+{
+    const struct bl_kir_instr *def = value->def;
+
+    if (!def || def->op != BL_KIR_OP_add || value->type != BL_KIR_I64 || f->values[value->id].segment != f->at)
+        return false;
+    for (uint32_t o = 0; o < 2; o++)
+        if (bl_cg_form(f, def->operands[o]) == BL_KIR_SHAPE_UNIFORM) {
+            *uniform = def->operands[o];
+            *varying = def->operands[1 - o];
+            return true;
+        }
+    return false;
+}
+
+static LLVMValueRef host_pointers(struct bl_cg_func *f, const struct bl_kir_value *value, int64_t offset)
+{
+    const struct bl_kir_value *uniform, *varying;
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef base, index;
+
+    if (split_sum(f, value, &uniform, &varying)) {
+        base = LLVMBuildIntToPtr(b, bl_cg_scalar(f, uniform), pointer_type(f), "");
+        index = bl_cg_vector(f, varying);
+        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, base, offset), &index, 1, "");
+    }
+    base = LLVMBuildIntToPtr(b, bl_cg_vector(f, value), vector_of(pointer_type(f)), "");
+    return add_bytes(f, base, offset);
+}
+
+static LLVMValueRef vector_pointers(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_t space, int64_t offset)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef index;
+
+    if (space == BL_KIR_SHARED) {
+        index = LLVMBuildIntCast2(b, bl_cg_vector(f, value), vector_of(int_type(f, 32)), true, "");
+        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, shared_start(f), offset), &index, 1, "");
+    }
+    if (space != BL_KIR_LOCAL)
+        return host_pointers(f, value, offset);
+    index = LLVMBuildAdd(b, widen_offset(f, bl_cg_vector(f, value), true), bl_cg_splat(f->cg, number64(f, offset)), "");
+    return LLVMBuildIntToPtr(b, LLVMBuildAdd(b, local_lanes(f), index, ""), vector_of(pointer_type(f)), "");
+}
+
+/* The scalar, or lane 0's address, as a pointer. */
+static LLVMValueRef scalar_pointer(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_t space, int64_t offset)
+{
+    LLVMValueRef at = bl_cg_scalar(f, value);
+
+    if (space != BL_KIR_SHARED)
+        return add_bytes(f, LLVMBuildIntToPtr(f->cg->builder, at, pointer_type(f), ""), offset);
+    at = widen_offset(f, at, false);
+    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8), add_bytes(f, shared_start(f), offset), &at, 1, "");
+}
+
+LLVMValueRef bl_cg_pointer(struct bl_cg_func *f, const struct bl_kir_value *address, uint8_t space, int64_t offset, bool vector)
+{
+    return vector ? vector_pointers(f, address, space, offset) : scalar_pointer(f, address, space, offset);
+}
+
+static struct address find_address(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    const struct bl_kir_value *value = i->operands[0];
+    struct address a = {.form = bl_cg_form(f, value), .stride = f->values[value->id].stride};
+
+    if (i->attr->space == BL_KIR_LOCAL)
+        a.form = BL_KIR_SHAPE_VARYING;
+    if (a.form == BL_KIR_SHAPE_AFFINE && a.stride != (int64_t)i->attr->vec * bl_kir_type_bits(i->attr->type) / 8)
+        a.form = BL_KIR_SHAPE_VARYING;
+    a.pointer = bl_cg_pointer(f, value, i->attr->space, (int64_t)i->attr->imm, a.form == BL_KIR_SHAPE_VARYING);
+    return a;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------- */
+
+static LLVMAtomicOrdering order_of(uint8_t order)
+{
+    switch (order) {
+    case BL_KIR_ACQUIRE:
+        return LLVMAtomicOrderingAcquire;
+    case BL_KIR_RELEASE:
+        return LLVMAtomicOrderingRelease;
+    case BL_KIR_ACQ_REL:
+        return LLVMAtomicOrderingAcquireRelease;
+    default:
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    }
+}
+
+/* A fence beside an access with an order: a vector access can't carry it itself. Volatile and relaxed accesses get one that
+ * binds only the compiler. */
+static void fence_beside(struct bl_cg_func *f, const struct bl_kir_instr *i, bool before)
+{
+    uint8_t order = i->attr->order;
+    bool single = order == BL_KIR_VOLATILE || order == BL_KIR_RELAXED || (order == BL_KIR_ACQUIRE && before) ||
+                  (order == BL_KIR_RELEASE && !before);
+
+    if (order != BL_KIR_WEAK)
+        LLVMBuildFence(f->cg->builder, single ? LLVMAtomicOrderingSequentiallyConsistent : order_of(order), single, "");
+}
+
+static void note_line(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMValueRef index = number64(f, offsetof(struct bl_cpu_warp, current_line)), pointer;
+
+    if (f->line || !i->line)
+        return;
+    f->line = i->line;
+    pointer = LLVMBuildInBoundsGEP2(f->cg->builder, int_type(f, 8), f->warp, &index, 1, "");
+    LLVMBuildStore(f->cg->builder, LLVMConstInt(int_type(f, 32), i->line, false), pointer);
+}
+
+/* ---- vectors of several elements ------------------------------------------------------------------------ */
+
+/* Lane numbers of a shuffle: for each place, the element that goes there. */
+static LLVMValueRef shuffle_mask(const struct bl_cg_func *f, const uint32_t *places, uint32_t count)
+{
+    LLVMValueRef *numbers = BL_NEW_ARRAY(f->cg->arena, LLVMValueRef, count), mask;
+
+    for (uint32_t n = 0; n < count; n++)
+        numbers[n] = LLVMConstInt(int_type(f, 32), places[n], false);
+    mask = LLVMConstVector(numbers, count);
+    return mask;
+}
+
+/* Element e of each of 32 groups of vec. */
+static LLVMValueRef take_element(struct bl_cg_func *f, LLVMValueRef whole, uint32_t vec, uint32_t e)
+{
+    uint32_t places[BL_WARP];
+    for (uint32_t n = 0; n < BL_WARP; n++)
+        places[n] = n * vec + e;
+    return LLVMBuildShuffleVector(f->cg->builder, whole, LLVMGetUndef(LLVMTypeOf(whole)), shuffle_mask(f, places, BL_WARP), "");
+}
+
+/* Puts count vectors one behind the other. count is a power of two. */
+static LLVMValueRef concatenate(struct bl_cg_func *f, LLVMValueRef *parts, uint32_t count)
+{
+    uint32_t places[BL_WARP * 8], size = BL_WARP;
+
+    for (; count > 1; count /= 2, size *= 2) {
+        for (uint32_t n = 0; n < 2 * size; n++)
+            places[n] = n;
+        for (uint32_t p = 0; p < count / 2; p++)
+            parts[p] =
+                LLVMBuildShuffleVector(f->cg->builder, parts[2 * p], parts[2 * p + 1], shuffle_mask(f, places, 2 * size), "");
+    }
+    return parts[0];
+}
+
+static LLVMValueRef interleave(struct bl_cg_func *f, LLVMValueRef *parts, uint32_t vec)
+{
+    uint32_t places[BL_WARP * 8];
+    LLVMValueRef whole = concatenate(f, parts, vec);
+
+    for (uint32_t n = 0; n < BL_WARP * vec; n++)
+        places[n] = n % vec * BL_WARP + n / vec;
+    return LLVMBuildShuffleVector(f->cg->builder, whole, LLVMGetUndef(LLVMTypeOf(whole)), shuffle_mask(f, places, BL_WARP * vec),
+                                  "");
+}
+
+/* The mask with each lane's bit vec times. */
+static LLVMValueRef widen_mask(struct bl_cg_func *f, uint32_t vec)
+{
+    uint32_t places[BL_WARP * 8];
+    LLVMValueRef mask = f->at->mask;
+
+    if (vec == 1)
+        return mask;
+    for (uint32_t n = 0; n < BL_WARP * vec; n++)
+        places[n] = n / vec;
+    return LLVMBuildShuffleVector(f->cg->builder, mask, LLVMGetUndef(LLVMTypeOf(mask)), shuffle_mask(f, places, BL_WARP * vec), "");
+}
+
+/* ---- the four kinds of access ------------------------------------------------------------------------------ */
+
+static bool has_masked(const struct bl_cg_func *f, uint32_t bits)
+{
+    const struct bl_cg_features *have = &f->cg->features;
+    return bits <= 64 && (have->avx512 || (have->avx2 && bits >= 32));
+}
+
+static bool has_gather(const struct bl_cg_func *f, uint32_t bits)
+{
+    return (f->cg->features.avx512 || f->cg->features.avx2) && (bits == 32 || bits == 64);
+}
+
+static bool has_scatter(const struct bl_cg_func *f, uint32_t bits)
+{
+    return f->cg->features.avx512 && (bits == 32 || bits == 64);
+}
+
+/* PTX demands each access to be aligned to its size. */
+static uint32_t access_align(const struct bl_kir_instr *i)
+{
+    uint32_t size = i->attr->vec * bl_kir_type_bits(i->attr->type) / 8;
+    return i->attr->align ? i->attr->align : BL_MAX(size, 1u);
+}
+
+/* The alignment operand of the masked intrinsics became an attribute of the pointer in LLVM 22. */
+static void add_align(struct bl_cg_func *f, LLVMValueRef call, unsigned argument, uint32_t align)
+{
+    static const char name[] = "align";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof(name) - 1);
+    LLVMAddCallSiteAttribute(call, argument + 1, LLVMCreateEnumAttribute(f->cg->context, kind, align));
+}
+
+static LLVMValueRef masked_load(struct bl_cg_func *f, const char *name, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef mask,
+                                uint32_t align)
+{
+    LLVMValueRef arguments[4] = {pointer, LLVMConstInt(int_type(f, 32), align, false), mask, LLVMGetUndef(type)}, call;
+    LLVMTypeRef types[2] = {type, LLVMTypeOf(pointer)};
+
+    if (LLVM_VERSION_MAJOR >= 22) {
+        arguments[1] = arguments[2];
+        arguments[2] = arguments[3];
+        call = bl_cg_intrinsic(f->cg, name, 2, types, 3, arguments);
+        add_align(f, call, 0, align);
+        return call;
+    }
+    return bl_cg_intrinsic(f->cg, name, 2, types, 4, arguments);
+}
+
+static void masked_store(struct bl_cg_func *f, const char *name, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+                         uint32_t align)
+{
+    LLVMValueRef arguments[4] = {value, pointer, LLVMConstInt(int_type(f, 32), align, false), mask};
+    LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(pointer)};
+
+    if (LLVM_VERSION_MAJOR >= 22) {
+        arguments[2] = mask;
+        add_align(f, bl_cg_intrinsic(f->cg, name, 2, types, 3, arguments), 1, align);
+        return;
+    }
+    bl_cg_intrinsic(f->cg, name, 2, types, 4, arguments);
+}
+
+static void load_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
+
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        LLVMValueRef at = add_bytes(f, a->pointer, (int64_t)e * size);
+        LLVMValueRef load = LLVMBuildLoad2(f->cg->builder, bl_cg_type(f->cg, i->attr->type, 1), at, "");
+        LLVMSetAlignment(load, size);
+        if (i->attr->nc || i->attr->space == BL_KIR_CONST)
+            bl_cg_mark_invariant(f, load);
+        bl_cg_define_scalar(f, i->results[e], load);
+    }
+}
+
+static bool load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    uint32_t vec = i->attr->vec;
+    LLVMTypeRef type = LLVMVectorType(bl_cg_type(f->cg, i->attr->type, 1), BL_WARP * vec);
+    LLVMValueRef whole;
+
+    if (bl_cg_all_lanes(f)) {
+        whole = LLVMBuildLoad2(f->cg->builder, type, a->pointer, "");
+        LLVMSetAlignment(whole, access_align(i));
+    } else if (has_masked(f, bl_kir_type_bits(i->attr->type))) {
+        whole = masked_load(f, "llvm.masked.load", type, a->pointer, widen_mask(f, vec), access_align(i));
+    } else {
+        return false;
+    }
+    for (uint32_t e = 0; e < vec; e++)
+        bl_cg_define_vector(f, i->results[e], vec == 1 ? whole : take_element(f, whole, vec, e));
+    return true;
+}
+
+/* 8 or 16 bits by a gather of the aligned 32 that hold them. */
+static LLVMValueRef gather_small(struct bl_cg_func *f, LLVMValueRef pointers, uint32_t bits)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i32 = int_type(f, 32), i64 = int_type(f, 64);
+    LLVMValueRef at = LLVMBuildPtrToInt(b, pointers, vector_of(i64), ""), shift, words;
+
+    shift = LLVMBuildTrunc(b, LLVMBuildAnd(b, at, bl_cg_splat(f->cg, number64(f, 3)), ""), vector_of(i32), "");
+    shift = LLVMBuildShl(b, shift, bl_cg_splat(f->cg, LLVMConstInt(i32, 3, false)), "");
+    at = LLVMBuildAnd(b, at, bl_cg_splat(f->cg, number64(f, -4)), "");
+    at = LLVMBuildIntToPtr(b, at, vector_of(pointer_type(f)), "");
+    words = masked_load(f, "llvm.masked.gather", vector_of(i32), at, f->at->mask, 4);
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, words, shift, ""), vector_of(int_type(f, bits)), "");
+}
+
+static LLVMValueRef load_lanes(struct bl_cg_func *f, LLVMTypeRef type, LLVMValueRef pointers, uint32_t align)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef from = bl_cg_array(f, vector_of(pointer_type(f)), "from"), to = bl_cg_array(f, type, "to"), pointer, load;
+    LLVMTypeRef element = LLVMGetElementType(type);
+    struct bl_cg_lanes lanes;
+
+    LLVMBuildStore(b, pointers, from);
+    bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
+    pointer = LLVMBuildLoad2(b, pointer_type(f), bl_cg_element(f, pointer_type(f), from, lanes.lane), "");
+    load = LLVMBuildLoad2(b, element, pointer, "");
+    LLVMSetAlignment(load, align);
+    LLVMBuildStore(b, load, bl_cg_element(f, element, to, lanes.lane));
+    bl_cg_lanes_end(f, &lanes);
+    return LLVMBuildLoad2(b, type, to, "");
+}
+
+static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointers)
+{
+    uint32_t bits = bl_kir_type_bits(i->attr->type);
+    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP);
+
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8), whole;
+        if (has_gather(f, bits))
+            whole = masked_load(f, "llvm.masked.gather", type, at, f->at->mask, bits / 8);
+        else if (bits < 32 && has_gather(f, 32))
+            whole = gather_small(f, at, bits);
+        else
+            whole = load_lanes(f, type, at, bits / 8);
+        bl_cg_define_vector(f, i->results[e], whole);
+    }
+}
+
+static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    struct address a;
+
+    note_line(f, i);
+    fence_beside(f, i, true);
+    a = find_address(f, i);
+    if (a.form == BL_KIR_SHAPE_UNIFORM)
+        load_uniform(f, i, &a);
+    else if (a.form == BL_KIR_SHAPE_VARYING)
+        load_gathered(f, i, a.pointer);
+    else if (!load_contiguous(f, i, &a))
+        load_gathered(f, i, bl_cg_pointer(f, i->operands[0], i->attr->space, (int64_t)i->attr->imm, true));
+    fence_beside(f, i, false);
+}
+
+/* Lanes that store to one place: the last one stays. */
+static void store_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i32 = int_type(f, 32);
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
+    LLVMValueRef arguments[2] = {bl_cg_mask_bits(f, f->at->mask), LLVMConstInt(int_type(f, 1), 1, false)}, last, value;
+
+    last = LLVMBuildSub(b, LLVMConstInt(i32, 31, false), bl_cg_intrinsic(f->cg, "llvm.ctlz", 1, &i32, 2, arguments), "");
+    for (uint32_t e = 0; e + 1 < i->operand_count; e++) {
+        if (bl_cg_form(f, i->operands[1 + e]) == BL_KIR_SHAPE_UNIFORM)
+            value = bl_cg_scalar(f, i->operands[1 + e]);
+        else
+            value = LLVMBuildExtractElement(b, bl_cg_vector(f, i->operands[1 + e]), last, "");
+        LLVMSetAlignment(LLVMBuildStore(b, value, add_bytes(f, a->pointer, (int64_t)e * size)), size);
+    }
+}
+
+static bool store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    uint32_t vec = i->attr->vec;
+    LLVMValueRef parts[8], whole;
+
+    if (!bl_cg_all_lanes(f) && !has_masked(f, bl_kir_type_bits(i->attr->type)))
+        return false;
+    for (uint32_t e = 0; e < vec; e++)
+        parts[e] = bl_cg_vector(f, i->operands[1 + e]);
+    whole = vec == 1 ? parts[0] : interleave(f, parts, vec);
+    if (bl_cg_all_lanes(f))
+        LLVMSetAlignment(LLVMBuildStore(f->cg->builder, whole, a->pointer), access_align(i));
+    else
+        masked_store(f, "llvm.masked.store", whole, a->pointer, widen_mask(f, vec), access_align(i));
+    return true;
+}
+
+static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef pointers, uint32_t align)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef to = bl_cg_array(f, vector_of(pointer_type(f)), "to"), from = bl_cg_array(f, LLVMTypeOf(value), "from"), pointer;
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(value));
+    struct bl_cg_lanes lanes;
+
+    LLVMBuildStore(b, pointers, to);
+    LLVMBuildStore(b, value, from);
+    bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
+    pointer = LLVMBuildLoad2(b, pointer_type(f), bl_cg_element(f, pointer_type(f), to, lanes.lane), "");
+    value = LLVMBuildLoad2(b, element, bl_cg_element(f, element, from, lanes.lane), "");
+    LLVMSetAlignment(LLVMBuildStore(b, value, pointer), align);
+    bl_cg_lanes_end(f, &lanes);
+}
+
+static void store_scattered(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointers)
+{
+    uint32_t bits = bl_kir_type_bits(i->attr->type);
+
+    for (uint32_t e = 0; e + 1 < i->operand_count; e++) {
+        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8), value = bl_cg_vector(f, i->operands[1 + e]);
+        if (has_scatter(f, bits))
+            masked_store(f, "llvm.masked.scatter", value, at, f->at->mask, bits / 8);
+        else
+            store_lanes(f, value, at, bits / 8);
+    }
+}
+
+static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    struct address a;
+
+    note_line(f, i);
+    fence_beside(f, i, true);
+    a = find_address(f, i);
+    if (a.form == BL_KIR_SHAPE_UNIFORM)
+        store_uniform(f, i, &a);
+    else if (a.form == BL_KIR_SHAPE_VARYING)
+        store_scattered(f, i, a.pointer);
+    else if (!store_contiguous(f, i, &a))
+        store_scattered(f, i, bl_cg_pointer(f, i->operands[0], i->attr->space, (int64_t)i->attr->imm, true));
+    fence_beside(f, i, false);
+}
+
+/* ---- names and parameters: the same in every lane, made in the entry block -------------------------------------- */
+
+static void emit_param(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMValueRef params = BL_CG_FIELD(f, params, pointer_type(f));
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
+
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        LLVMValueRef at = add_bytes(f, params, (int64_t)i->attr->imm + (int64_t)e * size);
+        LLVMValueRef load = LLVMBuildLoad2(f->cg->builder, bl_cg_type(f->cg, i->attr->type, 1), at, "");
+        LLVMSetAlignment(load, 1);
+        bl_cg_mark_invariant(f, load);
+        bl_cg_define_scalar(f, i->results[e], load);
+    }
+}
+
+static uint32_t global_number(struct bl_cg_func *f, struct bl_kir_symbol *symbol)
+{
+    if (!symbol->index) {
+        *BL_PUSH(f->cg->arena, &f->unit->globals) = symbol;
+        symbol->index = f->unit->globals.count;
+    }
+    return symbol->index - 1;
+}
+
+static void emit_addrof(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    struct bl_kir_symbol *symbol = i->attr->symbol;
+    LLVMValueRef value;
+
+    if (symbol->space == BL_KIR_SHARED) {
+        value = number64(f, (int64_t)(symbol->offset + i->attr->imm));
+    } else {
+        LLVMValueRef globals = BL_CG_FIELD(f, globals, pointer_type(f));
+        LLVMValueRef at = add_bytes(f, globals, (int64_t)global_number(f, symbol) * 8);
+        value = LLVMBuildLoad2(f->cg->builder, int_type(f, 64), at, "");
+        bl_cg_mark_invariant(f, value);
+        value = LLVMBuildAdd(f->cg->builder, value, number64(f, (int64_t)i->attr->imm), "");
+    }
+    bl_cg_define_scalar(f, i->results[0], value);
+}
+
+static void emit_frame(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    bl_cg_define_scalar(f, i->results[0], LLVMBuildAdd(f->cg->builder, f->frame, number64(f, (int64_t)i->attr->imm), ""));
+}
+
+/* ---- spaces ------------------------------------------------------------------------------------------------ */
+
+/* The start of a space as i64: the same in every lane (scalar), or by lane. */
+static LLVMValueRef space_start(struct bl_cg_func *f, uint8_t space)
+{
+    LLVMTypeRef i64 = int_type(f, 64);
+
+    switch (space) {
+    case BL_KIR_SHARED:
+        return LLVMBuildPtrToInt(f->cg->builder, shared_start(f), i64, "");
+    case BL_KIR_PARAM:
+        return BL_CG_FIELD(f, params, i64);
+    case BL_KIR_LOCAL:
+        return local_lanes(f);
+    default:
+        return number64(f, 0);
+    }
+}
+
+/* to_generic and from_generic: plus or minus the space's start. Keeps the operand's form but in local space. */
+static void emit_convert_space(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    uint8_t space = i->attr->space, form = bl_cg_form(f, i->operands[0]);
+    bool to = i->op == BL_KIR_OP_to_generic, local = space == BL_KIR_LOCAL;
+    bool vector = local || form == BL_KIR_SHAPE_VARYING;
+    LLVMValueRef start = space_start(f, space), value;
+    LLVMTypeRef type = bl_cg_type(f->cg, i->results[0]->type, vector ? BL_WARP : 1);
+
+    value = vector ? bl_cg_vector(f, i->operands[0]) : bl_cg_scalar(f, i->operands[0]);
+    if (vector && !local)
+        start = bl_cg_splat(f->cg, start);
+    if (to && (local || space == BL_KIR_SHARED))
+        value = widen_offset(f, value, vector);
+    value = LLVMBuildIntCast2(b, value, LLVMTypeOf(start), false, "");
+    value = to ? LLVMBuildAdd(b, value, start, "") : LLVMBuildSub(b, value, start, "");
+    value = LLVMBuildIntCast2(b, value, type, false, "");
+    bl_cg_define(f, i->results[0], vector ? (uint8_t)BL_KIR_SHAPE_VARYING : form, f->values[i->operands[0]->id].stride, value);
+}
+
+static LLVMValueRef is_within(struct bl_cg_func *f, LLVMValueRef address, LLVMValueRef start, LLVMValueRef size)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    return LLVMBuildICmp(b, LLVMIntULT, LLVMBuildSub(b, address, start, ""), size, "");
+}
+
+/* Global and const are whatever is neither shared nor the thread's own local memory; const is not told from global. */
+static void emit_isspacep(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i64 = int_type(f, 64);
+    LLVMValueRef address = bl_cg_vector(f, i->operands[0]), shared, local, result;
+
+    shared = is_within(f, address, bl_cg_splat(f->cg, space_start(f, BL_KIR_SHARED)),
+                       bl_cg_splat(f->cg, BL_CG_FIELD(f, shared_size, i64)));
+    local = is_within(f, address, local_lanes(f), bl_cg_splat(f->cg, BL_CG_FIELD(f, local_stride, i64)));
+    switch (i->attr->space) {
+    case BL_KIR_SHARED:
+        result = shared;
+        break;
+    case BL_KIR_LOCAL:
+        result = local;
+        break;
+    case BL_KIR_GLOBAL:
+        result = LLVMBuildNot(b, LLVMBuildOr(b, shared, local, ""), "");
+        break;
+    default:
+        result = LLVMConstNull(LLVMTypeOf(shared));
+        break;
+    }
+    bl_cg_define_vector(f, i->results[0], result);
+}
+
+/* ---- alloca --------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef largest_of_lanes(struct bl_cg_func *f, const struct bl_kir_value *value)
+{
+    LLVMTypeRef i64 = int_type(f, 64), type = vector_of(i64);
+    LLVMValueRef wide;
+
+    if (bl_cg_form(f, value) == BL_KIR_SHAPE_UNIFORM)
+        return LLVMBuildIntCast2(f->cg->builder, bl_cg_scalar(f, value), i64, false, "");
+    wide = LLVMBuildIntCast2(f->cg->builder, bl_cg_vector(f, value), type, false, "");
+    wide = LLVMBuildSelect(f->cg->builder, f->at->mask, wide, LLVMConstNull(type), "");
+    return bl_cg_intrinsic(f->cg, "llvm.vector.reduce.umax", 1, &type, 1, &wide);
+}
+
+/* All lanes take the same piece, as large as the largest wish. */
+static void emit_alloca(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef fits = bl_cg_block(f, "fits"), full = bl_cg_block(f, "full");
+    int64_t align = BL_MAX((int64_t)i->attr->align, 16);
+    LLVMValueRef at, end, bytes = largest_of_lanes(f, i->operands[0]), stride = BL_CG_FIELD(f, local_stride, int_type(f, 64));
+
+    at = LLVMBuildLoad2(b, int_type(f, 64), f->stack_slot, "");
+    at = LLVMBuildAnd(b, LLVMBuildAdd(b, at, number64(f, align - 1), ""), number64(f, -align), "");
+    end = LLVMBuildAdd(b, at, bytes, "");
+    at = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, end, at, ""), number64(f, -1), at, "");
+    LLVMBuildCondBr(b, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULE, at, end, ""), LLVMBuildICmp(b, LLVMIntULE, end, stride, ""), ""),
+                    fits, full);
+    LLVMPositionBuilderAtEnd(b, full);
+    bl_cg_fault(f, bl_cg_mask_bits(f, f->at->mask), BL_FAULT_STACK_OVERFLOW, NULL);
+    LLVMPositionBuilderAtEnd(b, fits);
+    LLVMBuildStore(b, end, f->stack_slot);
+    bl_cg_define_scalar(f, i->results[0], at);
+}
+
+bool bl_cg_memory(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    switch (i->op) {
+    case BL_KIR_OP_load:
+        emit_load(f, i);
+        return true;
+    case BL_KIR_OP_store:
+        emit_store(f, i);
+        return true;
+    case BL_KIR_OP_param:
+        emit_param(f, i);
+        return true;
+    case BL_KIR_OP_addrof:
+        emit_addrof(f, i);
+        return true;
+    case BL_KIR_OP_funcaddr:
+        bl_cg_define_scalar(f, i->results[0], number64(f, i->attr->func->number));
+        return true;
+    case BL_KIR_OP_frame:
+        emit_frame(f, i);
+        return true;
+    case BL_KIR_OP_to_generic:
+    case BL_KIR_OP_from_generic:
+        emit_convert_space(f, i);
+        return true;
+    case BL_KIR_OP_isspacep:
+        emit_isspacep(f, i);
+        return true;
+    case BL_KIR_OP_fence:
+        LLVMBuildFence(f->cg->builder, order_of(i->attr->order), false, "");
+        return true;
+    case BL_KIR_OP_prefetch: /* a hint */
+        return true;
+    case BL_KIR_OP_alloca:
+        emit_alloca(f, i);
+        return true;
+    case BL_KIR_OP_stacksave:
+        bl_cg_define_scalar(f, i->results[0], LLVMBuildLoad2(f->cg->builder, int_type(f, 64), f->stack_slot, ""));
+        return true;
+    case BL_KIR_OP_stackrestore:
+        LLVMBuildStore(f->cg->builder, bl_cg_scalar(f, i->operands[0]), f->stack_slot);
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,609 @@
+/* What runs when: a function's segments, their order, its loops, and the regions that lanes run in parts. No LLVM here.
+ * Needs divergence; gives all of struct bl_cg_segment but its LLVM parts. */
+#include "target/cpu/function.h"
+
+enum { LOOP_DEPTH_LIMIT = 400, SET_BYTES_LIMIT = 256 << 20, MANY = 64 };
+
+static struct bl_arena *arena_of(const struct bl_cg_func *f)
+{
+    return f->cg->arena;
+}
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+static struct bl_cg_segment *new_segment(struct bl_cg_func *f, struct bl_kir_block *block, struct bl_kir_instr *first)
+{
+    struct bl_cg_segment *s = BL_NEW(arena_of(f), struct bl_cg_segment);
+    *s = (struct bl_cg_segment){.block = block, .first = first, .index = f->segments.count, .order = UINT32_MAX, .ipdom = UINT32_MAX};
+    *BL_PUSH(arena_of(f), &f->segments) = s;
+    return s;
+}
+
+/* After this call some lanes may be gone. */
+static bool ends_lanes(const struct bl_cg_func *f, const struct bl_kir_instr *instr)
+{
+    if (instr->op == BL_KIR_OP_call_indirect)
+        return f->unit->indirect_may_exit;
+    return instr->op == BL_KIR_OP_call && bl_cg_func_may_exit(f->unit, instr->attr->func);
+}
+
+static void cut_block(struct bl_cg_func *f, struct bl_kir_block *block)
+{
+    struct bl_cg_segment *s = new_segment(f, block, block->first);
+
+    f->first_of_block[block->id] = s;
+    for (struct bl_kir_instr *i = block->first; i; i = i->next) {
+        if (!i->next || !ends_lanes(f, i))
+            continue;
+        s->end = i->next;
+        s->ends_lanes = s->divergent = true;
+        s->succ_count = 1;
+        s->succs = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, 1);
+        s->succs[0] = new_segment(f, block, i->next);
+        s = s->succs[0];
+    }
+    s->divergent = block->last->target_count > 1 && f->divergence->divergent_branch[block->id];
+    f->last_of_block[block->id] = s;
+}
+
+static void make_segments(struct bl_cg_func *f)
+{
+    uint32_t blocks = f->func->blocks.count;
+
+    f->first_of_block = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, blocks);
+    f->last_of_block = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, blocks);
+    for (uint32_t b = 0; b < blocks; b++)
+        cut_block(f, f->func->blocks.items[b]);
+    for (uint32_t b = 0; b < blocks; b++) {
+        struct bl_kir_instr *last = f->func->blocks.items[b]->last;
+        struct bl_cg_segment *s = f->last_of_block[b];
+        s->succ_count = last->target_count;
+        s->succs = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, last->target_count + 1u);
+        for (uint32_t t = 0; t < last->target_count; t++)
+            s->succs[t] = f->first_of_block[last->targets[t]->id];
+    }
+    for (uint32_t i = 0; i < f->segments.count; i++)
+        for (uint32_t t = 0; t < f->segments.items[i]->succ_count; t++)
+            *BL_PUSH(arena_of(f), &f->segments.items[i]->succs[t]->preds) = f->segments.items[i];
+}
+
+/* ---- order: Bourdoncle's weak topological order ("Efficient chaotic iteration strategies with widenings", 1993) ------ */
+
+struct arranger {
+    struct bl_cg_func *f;
+    uint32_t *set;           /* by segment: number of the set being arranged that it belongs to */
+    uint32_t sets, numbered; /* how many there were */
+    uint32_t *number, *low, *place;
+    bool *on_stack;
+    struct bl_cg_segment **stack, **path;
+    bool too_deep;
+};
+
+struct component {
+    struct bl_cg_segment **items;
+    uint32_t count;
+};
+struct component_list {
+    BL_ARRAY(struct component) parts; /* strongly connected, successors before predecessors */
+};
+
+static void visit(struct arranger *a, struct bl_cg_segment *s, uint32_t *stacked, uint32_t *depth)
+{
+    a->number[s->index] = a->low[s->index] = ++a->numbered;
+    a->place[s->index] = s->succ_count;
+    a->stack[(*stacked)++] = s;
+    a->on_stack[s->index] = true;
+    a->path[(*depth)++] = s;
+}
+
+static void take_component(struct arranger *a, struct bl_cg_segment *root, uint32_t *stacked, struct component_list *list)
+{
+    struct component part = {0};
+    uint32_t from = *stacked;
+
+    while (a->stack[--from] != root)
+        ;
+    part.count = *stacked - from;
+    part.items = bl_arena_copy(arena_of(a->f), a->stack + from, part.count * sizeof(*part.items)); /* the root first */
+    for (uint32_t i = from; i < *stacked; i++)
+        a->on_stack[a->stack[i]->index] = false;
+    *stacked = from;
+    *BL_PUSH(arena_of(a->f), &list->parts) = part;
+}
+
+/* Tarjan's components of what is reached from root inside set number `set`. Successors are tried from the last to the first,
+ * so that the first stands first in the order. */
+static void find_components(struct arranger *a, struct bl_cg_segment *root, uint32_t set, struct component_list *list)
+{
+    uint32_t stacked = 0, depth = 0;
+
+    visit(a, root, &stacked, &depth);
+    while (depth > 0) {
+        struct bl_cg_segment *s = a->path[depth - 1];
+        if (a->place[s->index] > 0) {
+            struct bl_cg_segment *t = s->succs[--a->place[s->index]];
+            if (a->set[t->index] != set)
+                continue;
+            if (!a->number[t->index])
+                visit(a, t, &stacked, &depth);
+            else if (a->on_stack[t->index])
+                a->low[s->index] = BL_MIN(a->low[s->index], a->number[t->index]);
+            continue;
+        }
+        depth--;
+        if (depth > 0)
+            a->low[a->path[depth - 1]->index] = BL_MIN(a->low[a->path[depth - 1]->index], a->low[s->index]);
+        if (a->low[s->index] == a->number[s->index])
+            take_component(a, s, &stacked, list);
+    }
+}
+
+static bool has_self_edge(const struct bl_cg_segment *s)
+{
+    for (uint32_t t = 0; t < s->succ_count; t++)
+        if (s->succs[t] == s)
+            return true;
+    return false;
+}
+
+static void put_in_order(struct bl_cg_func *f, struct bl_cg_segment *s, struct bl_cg_loop *loop)
+{
+    s->order = f->order.count;
+    s->loop = loop;
+    *BL_PUSH(arena_of(f), &f->order) = s;
+}
+
+static void arrange_list(struct arranger *a, struct component_list *list, struct bl_cg_loop *parent, uint32_t depth);
+
+static void arrange_loop(struct arranger *a, struct component *part, struct bl_cg_loop *parent, uint32_t depth)
+{
+    struct component_list inner = {0};
+    struct bl_cg_loop *loop = BL_NEW(arena_of(a->f), struct bl_cg_loop);
+    uint32_t set = ++a->sets;
+
+    *loop = (struct bl_cg_loop){.parent = parent, .head = part->items[0], .first = a->f->order.count};
+    *BL_PUSH(arena_of(a->f), &a->f->all_loops) = loop;
+    put_in_order(a->f, loop->head, loop);
+    for (uint32_t i = 1; i < part->count; i++) {
+        a->set[part->items[i]->index] = set;
+        a->number[part->items[i]->index] = 0;
+    }
+    a->set[loop->head->index] = 0;
+    for (uint32_t t = loop->head->succ_count; t-- > 0;) {
+        struct bl_cg_segment *s = loop->head->succs[t];
+        if (a->set[s->index] == set && !a->number[s->index])
+            find_components(a, s, set, &inner);
+    }
+    for (uint32_t i = 1; i < part->count; i++)
+        if (!a->number[part->items[i]->index])
+            find_components(a, part->items[i], set, &inner);
+    arrange_list(a, &inner, loop, depth + 1);
+    loop->last = a->f->order.count - 1;
+}
+
+/* Recursion as deep as loops nest. */
+static void arrange_list(struct arranger *a, struct component_list *list, struct bl_cg_loop *parent, uint32_t depth)
+{
+    if (depth > LOOP_DEPTH_LIMIT) {
+        a->too_deep = true;
+        return;
+    }
+    for (uint32_t p = list->parts.count; p-- > 0;) {
+        struct component *part = &list->parts.items[p];
+        if (part->count == 1 && !has_self_edge(part->items[0]))
+            put_in_order(a->f, part->items[0], parent);
+        else
+            arrange_loop(a, part, parent, depth);
+    }
+}
+
+static enum bl_status arrange(struct bl_cg_func *f)
+{
+    struct arranger a = {.f = f, .sets = 1};
+    struct component_list list = {0};
+    uint32_t count = f->segments.count;
+
+    a.set = BL_NEW_ARRAY(arena_of(f), uint32_t, count);
+    a.number = BL_NEW_ARRAY(arena_of(f), uint32_t, count);
+    a.low = BL_NEW_ARRAY(arena_of(f), uint32_t, count);
+    a.place = BL_NEW_ARRAY(arena_of(f), uint32_t, count);
+    a.on_stack = BL_NEW_ARRAY(arena_of(f), bool, count);
+    a.stack = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, count);
+    a.path = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, count);
+    for (uint32_t i = 0; i < count; i++)
+        a.set[i] = 1;
+    find_components(&a, f->segments.items[0], 1, &list);
+    arrange_list(&a, &list, NULL, 0);
+    if (a.too_deep)
+        return bl_fail(f->cg->error, BL_UNSUPPORTED, "%s: loops nest deeper than %d", f->func->name, LOOP_DEPTH_LIMIT);
+    return BL_OK;
+}
+
+bool bl_cg_loop_holds(const struct bl_cg_loop *loop, const struct bl_cg_segment *s)
+{
+    return s->order >= loop->first && s->order <= loop->last;
+}
+
+static void find_entries(struct bl_cg_loop *loop, struct bl_cg_func *f)
+{
+    for (uint32_t o = loop->first + 1; o <= loop->last; o++) {
+        struct bl_cg_segment *s = f->order.items[o];
+        for (uint32_t p = 0; p < s->preds.count; p++)
+            if (s->preds.items[p]->order != UINT32_MAX && !bl_cg_loop_holds(loop, s->preds.items[p]))
+                loop->many_entries = true;
+    }
+}
+
+/* ---- post-dominators. Traps and loops without a way out don't count as ways to the end: no lane comes back from there. ------ */
+
+struct backwards {
+    uint32_t *number; /* post-order number in the reversed graph, 0: no way to the end; the end itself is the highest */
+    struct bl_cg_segment **post;
+    uint32_t count;
+};
+
+static bool is_end(const struct bl_cg_segment *s)
+{
+    enum bl_kir_op op = s->block->last->op;
+    return s->ends_lanes || (!s->end && (op == BL_KIR_OP_ret || op == BL_KIR_OP_exit));
+}
+
+static void walk_back(struct bl_cg_func *f, struct backwards *w, struct bl_cg_segment *root)
+{
+    struct bl_cg_segment **path = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, f->segments.count);
+    uint32_t *place = BL_NEW_ARRAY(arena_of(f), uint32_t, f->segments.count), depth = 1;
+
+    path[0] = root;
+    root->reaches_end = true;
+    while (depth > 0) {
+        struct bl_cg_segment *s = path[depth - 1];
+        if (place[depth - 1] == s->preds.count) {
+            w->post[w->count++] = s;
+            w->number[s->index] = w->count;
+            depth--;
+            continue;
+        }
+        struct bl_cg_segment *p = s->preds.items[place[depth - 1]++];
+        if (p->reaches_end || p->order == UINT32_MAX)
+            continue;
+        p->reaches_end = true;
+        path[depth] = p;
+        place[depth++] = 0;
+    }
+}
+
+static uint32_t meet(const struct bl_cg_func *f, const struct backwards *w, uint32_t a, uint32_t b)
+{
+    while (a != b) {
+        if (a == UINT32_MAX || b == UINT32_MAX)
+            return UINT32_MAX;
+        if (w->number[a] < w->number[b])
+            a = f->segments.items[a]->ipdom;
+        else
+            b = f->segments.items[b]->ipdom;
+    }
+    return a;
+}
+
+/* One look at all ways out of s. Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001. */
+static bool update_ipdom(struct bl_cg_func *f, const struct backwards *w, bool *known, struct bl_cg_segment *s)
+{
+    bool any = is_end(s);
+    uint32_t new = UINT32_MAX;
+
+    for (uint32_t t = 0; t < s->succ_count && !is_end(s); t++) {
+        uint32_t to = s->succs[t]->index;
+        if (!known[to])
+            continue;
+        new = any ? meet(f, w, new, to) : to;
+        any = true;
+    }
+    if (!any || (known[s->index] && s->ipdom == new))
+        return false;
+    known[s->index] = true;
+    s->ipdom = new;
+    return true;
+}
+
+static void find_ipdoms(struct bl_cg_func *f)
+{
+    struct backwards w = {0};
+    bool *known = BL_NEW_ARRAY(arena_of(f), bool, f->segments.count), changed = true;
+
+    w.number = BL_NEW_ARRAY(arena_of(f), uint32_t, f->segments.count);
+    w.post = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, f->segments.count);
+    for (uint32_t i = 0; i < f->order.count; i++)
+        if (is_end(f->order.items[i]) && !f->order.items[i]->reaches_end)
+            walk_back(f, &w, f->order.items[i]);
+    while (changed) {
+        changed = false;
+        for (uint32_t i = w.count; i-- > 0;)
+            changed |= update_ipdom(f, &w, known, w.post[i]);
+    }
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static void set_bit(uint64_t *set, uint32_t bit)
+{
+    set[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static bool has_bit(const uint64_t *set, uint32_t bit)
+{
+    return set[bit / 64] >> (bit % 64) & 1;
+}
+
+static struct bl_cg_region *representative(struct bl_cg_region *region)
+{
+    while (region && region->joined)
+        region = region->joined;
+    return region;
+}
+
+/* Of two places where lanes meet again, the later one. */
+static struct bl_cg_segment *later_exit(const struct bl_cg_func *f, struct bl_cg_segment *a, struct bl_cg_segment *b)
+{
+    uint32_t at;
+
+    if (!a || !b)
+        return NULL;
+    for (at = a->index; at != UINT32_MAX; at = f->segments.items[at]->ipdom)
+        if (at == b->index)
+            return b;
+    for (at = b->index; at != UINT32_MAX; at = f->segments.items[at]->ipdom)
+        if (at == a->index)
+            return a;
+    return NULL;
+}
+
+static void join_region(const struct bl_cg_func *f, struct bl_cg_segment *s, struct bl_cg_region *region)
+{
+    struct bl_cg_region *old = representative(s->region);
+
+    region = representative(region);
+    if (old && old != region) {
+        region->exit = later_exit(f, old->exit, region->exit);
+        old->joined = region;
+    }
+    s->region = region;
+}
+
+struct walker {
+    uint32_t *seen; /* by segment: number of the walk that saw it */
+    uint32_t walks;
+    struct bl_cg_segment **stack;
+    struct bl_cg_segment **found;
+    uint32_t count;
+};
+
+/* Where the lanes that leave u may come before they meet at u's post-dominator. */
+static void walk_region(struct bl_cg_func *f, struct walker *w, struct bl_cg_segment *u)
+{
+    uint32_t depth = 1;
+
+    w->walks++;
+    w->count = 0;
+    w->stack[0] = u;
+    while (depth > 0) {
+        struct bl_cg_segment *s = w->stack[--depth];
+        for (uint32_t t = 0; t < s->succ_count; t++) {
+            struct bl_cg_segment *to = s->succs[t];
+            if (to->index == u->ipdom || w->seen[to->index] == w->walks)
+                continue;
+            w->seen[to->index] = w->walks;
+            w->found[w->count++] = to;
+            w->stack[depth++] = to;
+        }
+    }
+}
+
+/* Of the region just walked: the part on a cycle with u. */
+static void mark_cycle(struct bl_cg_func *f, struct walker *w, struct bl_cg_segment *u)
+{
+    uint32_t region = w->walks, depth = 1;
+
+    w->stack[0] = u;
+    set_bit(u->cycles, u->split);
+    while (depth > 0) {
+        struct bl_cg_segment *s = w->stack[--depth];
+        for (uint32_t p = 0; p < s->preds.count; p++) {
+            struct bl_cg_segment *from = s->preds.items[p];
+            if (w->seen[from->index] != region || has_bit(from->cycles, u->split))
+                continue;
+            set_bit(from->cycles, u->split);
+            w->stack[depth++] = from;
+        }
+    }
+}
+
+static void find_region(struct bl_cg_func *f, struct walker *w, struct bl_cg_segment *u)
+{
+    struct bl_cg_region *region = BL_NEW(arena_of(f), struct bl_cg_region);
+
+    region->exit = u->ipdom == UINT32_MAX ? NULL : f->segments.items[u->ipdom];
+    walk_region(f, w, u);
+    if (w->count)
+        *BL_PUSH(arena_of(f), &f->regions) = region;
+    for (uint32_t i = 0; i < w->count; i++) {
+        join_region(f, w->found[i], region);
+        set_bit(w->found[i]->splits, u->split);
+        if (w->seen[u->index] != w->walks && w->found[i]->order < u->order)
+            f->entangled = true;
+    }
+    if (w->seen[u->index] == w->walks)
+        mark_cycle(f, w, u);
+}
+
+static void number_splits(struct bl_cg_func *f)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < f->order.count; i++)
+        if (f->order.items[i]->divergent)
+            f->order.items[i]->split = count++;
+    f->split_words = count / 64 + 1;
+}
+
+static enum bl_status allocate_sets(struct bl_cg_func *f)
+{
+    uint64_t sets = 2 * (uint64_t)f->order.count + f->all_loops.count, next = 0;
+    uint64_t *words;
+
+    if (sets * f->split_words * 8 > SET_BYTES_LIMIT)
+        return bl_fail(f->cg->error, BL_UNSUPPORTED, "%s: too many divergent branches (%u blocks)", f->func->name, f->order.count);
+    words = BL_NEW_ARRAY(arena_of(f), uint64_t, sets * f->split_words);
+    for (uint32_t i = 0; i < f->order.count; i++, next += 2) {
+        f->order.items[i]->splits = words + next * f->split_words;
+        f->order.items[i]->cycles = words + (next + 1) * f->split_words;
+    }
+    for (uint32_t i = 0; i < f->all_loops.count; i++, next++)
+        f->all_loops.items[i]->splits = words + next * f->split_words;
+    return BL_OK;
+}
+
+static enum bl_status find_regions(struct bl_cg_func *f)
+{
+    struct walker w = {0};
+    enum bl_status status;
+
+    w.seen = BL_NEW_ARRAY(arena_of(f), uint32_t, f->segments.count);
+    w.stack = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, f->segments.count + 1);
+    w.found = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, f->segments.count);
+    number_splits(f);
+    if ((status = allocate_sets(f)) != BL_OK)
+        return status;
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        if (!f->order.items[i]->divergent)
+            continue;
+        for (struct bl_cg_loop *loop = f->order.items[i]->loop; loop; loop = loop->parent)
+            set_bit(loop->splits, f->order.items[i]->split);
+        find_region(f, &w, f->order.items[i]);
+    }
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        struct bl_cg_segment *s = f->order.items[i];
+        s->region = representative(s->region);
+        if (s->region)
+            *BL_PUSH(arena_of(f), &s->region->segments) = s;
+    }
+    return BL_OK;
+}
+
+/* A loop that waits for another thread can't be left to turn while lanes that have left it stand still. */
+static void find_spins(struct bl_cg_func *f)
+{
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        struct bl_kir_loop *kir = f->loops->of_block[f->order.items[i]->block->id];
+        for (; kir && !kir->spins; kir = kir->parent)
+            ;
+        if (!kir)
+            continue;
+        f->spins = true;
+        if (f->order.items[i]->region)
+            f->order.items[i]->region->spins = true;
+        for (struct bl_cg_loop *loop = f->order.items[i]->loop; loop; loop = loop->parent)
+            loop->spins = true;
+    }
+}
+
+enum bl_status bl_cg_flow(struct bl_cg_func *f)
+{
+    enum bl_status status;
+
+    make_segments(f);
+    if ((status = arrange(f)) != BL_OK)
+        return status;
+    for (uint32_t i = 0; i < f->all_loops.count; i++)
+        find_entries(f->all_loops.items[i], f);
+    find_ipdoms(f);
+    if ((status = find_regions(f)) != BL_OK)
+        return status;
+    find_spins(f);
+    return BL_OK;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+/* The innermost loop that holds both and that lanes enter together. */
+static const struct bl_cg_loop *common_loop(const struct bl_cg_segment *a, const struct bl_cg_segment *b)
+{
+    const struct bl_cg_loop *loop = a->loop;
+    while (loop && (loop->many_entries || !bl_cg_loop_holds(loop, b)))
+        loop = loop->parent;
+    return loop;
+}
+
+/* Whether lanes may be under way to or in x while others run s: they parted at a segment in whose region both are. Inside a
+ * loop that all enter together only its own segments count. */
+static bool may_wait(const struct bl_cg_func *f, const struct bl_cg_segment *x, const struct bl_cg_segment *s)
+{
+    const struct bl_cg_loop *loop = common_loop(x, s);
+
+    for (uint32_t w = 0; w < f->split_words; w++) {
+        uint64_t of_x = x->splits[w], of_s = s->splits[w];
+        if (x->divergent && x->split / 64 == w)
+            of_x |= UINT64_C(1) << (x->split % 64);
+        if (s->divergent && s->split / 64 == w)
+            of_s |= UINT64_C(1) << (s->split % 64);
+        if (of_x & of_s & (loop ? loop->splits[w] : UINT64_MAX))
+            return true;
+    }
+    return false;
+}
+
+static bool none_waits_between(const struct bl_cg_func *f, const struct bl_cg_segment *s, uint32_t from, uint32_t to)
+{
+    if (to > from + MANY)
+        return false;
+    for (uint32_t o = from; o < to; o++)
+        if (f->order.items[o]->region && may_wait(f, f->order.items[o], s))
+            return false;
+    return true;
+}
+
+bool bl_cg_may_skip(const struct bl_cg_func *f, const struct bl_cg_segment *s, const struct bl_cg_segment *t)
+{
+    if (f->entangled || f->spins || s->divergent)
+        return false;
+    for (const struct bl_cg_loop *loop = s->loop; loop && !bl_cg_loop_holds(loop, t); loop = loop->parent)
+        if (may_wait(f, loop->head, s) || loop->many_entries)
+            return false;
+    if (t->order > s->order)
+        return none_waits_between(f, s, s->order + 1, t->order);
+    for (const struct bl_cg_loop *loop = s->loop; loop; loop = loop->parent)
+        if (loop->head == t)
+            return !loop->many_entries && none_waits_between(f, s, s->order + 1, loop->last + 1);
+    return false;
+}
+
+bool bl_cg_leaves(const struct bl_cg_func *f, const struct bl_cg_segment *d, const struct bl_cg_segment *c)
+{
+    if (!d->region)
+        return false;
+    if (f->entangled || f->spins)
+        return true;
+    for (uint32_t w = 0; w < f->split_words; w++)
+        if (d->cycles[w] & ~c->cycles[w])
+            return true;
+    return false;
+}
+
+bool bl_cg_is_first(const struct bl_cg_func *f, const struct bl_cg_segment *s, uint32_t n)
+{
+    const struct bl_cg_segment *t = s->succs[n];
+
+    if (!s->region && !s->divergent)
+        return true;
+    if (f->entangled || f->spins || t->preds.count > MANY || bl_cg_leaves(f, s, t))
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (s->succs[k] == t)
+            return false;
+    for (uint32_t p = 0; p < t->preds.count; p++) {
+        const struct bl_cg_segment *other = t->preds.items[p];
+        bool same_way = (other->order < t->order) == (s->order < t->order);
+        if (other != s && same_way && other->order < s->order && may_wait(f, other, s))
+            return false;
+    }
+    return true;
+}
