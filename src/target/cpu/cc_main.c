@@ -130,7 +130,8 @@ static bool parse_argument(struct command *c, const char *word, const char *valu
     const struct {
         const char *name;
         const char **to;
-    } texts[] = {{"--kernel", &c->request.kernel}, {"-o", &c->output}, {"--cpu", &c->request.cpu}, {"--features", &c->request.features}};
+    } texts[] = {
+        {"--kernel", &c->request.kernel}, {"-o", &c->output}, {"--cpu", &c->request.cpu}, {"--features", &c->request.features}};
 
     *used = false;
     for (uint32_t i = 0; i < BL_LEN(texts); i++)
@@ -160,11 +161,11 @@ static void print_info(const struct bl_cpu_answer *answer)
 {
     const struct bl_cpu_kernel_info *info = &answer->info;
 
-    fprintf(stderr, "flags:%s%s%s%s%s\n", info->flags & BL_CPU_BARRIER ? " barrier" : "", info->flags & BL_CPU_YIELDS ? " yields" : "",
-            info->flags & BL_CPU_GENERAL_CTA ? " general-cta" : "", info->flags & BL_CPU_RECURSION ? " recursion" : "",
-            info->flags & BL_CPU_USES_LOCAL ? " local" : "");
-    fprintf(stderr, "shared %u, local %u, parameters %u bytes, about %u registers, %.1f ms\n", info->static_shared, info->local_bytes,
-            info->param_bytes, info->registers, answer->seconds * 1e3);
+    fprintf(stderr, "flags:%s%s%s%s%s\n", info->flags & BL_CPU_BARRIER ? " barrier" : "",
+            info->flags & BL_CPU_YIELDS ? " yields" : "", info->flags & BL_CPU_GENERAL_CTA ? " general-cta" : "",
+            info->flags & BL_CPU_RECURSION ? " recursion" : "", info->flags & BL_CPU_USES_LOCAL ? " local" : "");
+    fprintf(stderr, "shared %u, local %u, parameters %u bytes, about %u registers, %.1f ms\n", info->static_shared,
+            info->local_bytes, info->param_bytes, info->registers, answer->seconds * 1e3);
     for (uint32_t g = 0; g < info->global_count; g++)
         fprintf(stderr, "global %u: %s\n", g, info->globals[g]);
 }

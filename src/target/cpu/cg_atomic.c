@@ -154,10 +154,10 @@ static bool reduce_then_one(struct bl_cg_func *f, const struct bl_kir_instr *i)
     if (!bl_kir_type_is_int(i->attr->type) || !simple_op(i->attr->atom, &op, &reduction) || !reduction ||
         bl_cg_form(f, i->operands[0]) != BL_KIR_SHAPE_UNIFORM || i->attr->space == BL_KIR_LOCAL || result_wanted(f, i))
         return false;
-    bits = i->attr->atom == BL_KIR_ATOM_MIN_S                                          ? high - 1
-           : i->attr->atom == BL_KIR_ATOM_MAX_S                                        ? high
+    bits = i->attr->atom == BL_KIR_ATOM_MIN_S                                       ? high - 1
+           : i->attr->atom == BL_KIR_ATOM_MAX_S                                     ? high
            : i->attr->atom == BL_KIR_ATOM_MIN_U || i->attr->atom == BL_KIR_ATOM_AND ? all
-                                                                                       : 0;
+                                                                                    : 0;
     neutral = bl_cg_bits(f->cg, i->attr->type, BL_WARP, bits, bits == all ? all : 0);
     value = LLVMBuildSelect(b, f->at->mask, bl_cg_vector(f, i->operands[1]), neutral, "");
     value = bl_cg_intrinsic(f->cg, reduction, 1, &type, 1, &value);

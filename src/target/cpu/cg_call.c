@@ -8,7 +8,6 @@ static LLVMTypeRef int_type(const struct bl_cg_func *f, unsigned bits)
     return LLVMIntTypeInContext(f->cg->context, bits);
 }
 
-
 LLVMTypeRef bl_cg_function_type(struct bl_cg *cg, const struct bl_kir_proto *proto, bool may_exit)
 {
     LLVMTypeRef *params = BL_NEW_ARRAY(cg->arena, LLVMTypeRef, proto->param_count + 3u);
@@ -91,9 +90,9 @@ static bool same_shape(const struct bl_kir_proto *a, const struct bl_kir_proto *
 
 struct indirect {
     const struct bl_kir_instr *instr;
-    LLVMValueRef lanes;        /* i32: those that call the function at hand */
+    LLVMValueRef lanes;         /* i32: those that call the function at hand */
     LLVMValueRef *result_slots; /* vectors */
-    LLVMValueRef alive_slot;   /* i32, or NULL */
+    LLVMValueRef alive_slot;    /* i32, or NULL */
     LLVMBasicBlockRef joined;
 };
 

@@ -654,7 +654,8 @@ static void emit_alloca(struct bl_cg_func *f, const struct bl_kir_instr *i)
     at = LLVMBuildAnd(b, LLVMBuildAdd(b, at, number64(f, align - 1), ""), number64(f, -align), "");
     end = LLVMBuildAdd(b, at, bytes, "");
     at = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, end, at, ""), number64(f, -1), at, "");
-    LLVMBuildCondBr(b, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULE, at, end, ""), LLVMBuildICmp(b, LLVMIntULE, end, stride, ""), ""),
+    LLVMBuildCondBr(b,
+                    LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULE, at, end, ""), LLVMBuildICmp(b, LLVMIntULE, end, stride, ""), ""),
                     fits, full);
     LLVMPositionBuilderAtEnd(b, full);
     bl_cg_fault(f, bl_cg_mask_bits(f, f->at->mask), BL_FAULT_STACK_OVERFLOW, NULL);

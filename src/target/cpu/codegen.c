@@ -42,7 +42,8 @@ static void collect(struct bl_cg_unit *unit)
 {
     add_func(unit, unit->kernel);
     for (uint32_t k = 0; k < unit->funcs.count; k++)
-        FOR_EACH_INSTR (unit->funcs.items[k], i) {
+        FOR_EACH_INSTR(unit->funcs.items[k], i)
+        {
             if (i->op == BL_KIR_OP_call)
                 add_func(unit, i->attr->func);
             else if (i->op == BL_KIR_OP_call_indirect)
@@ -52,7 +53,8 @@ static void collect(struct bl_cg_unit *unit)
 
 static bool ends_threads(const struct bl_cg_unit *unit, struct bl_kir_func *func)
 {
-    FOR_EACH_INSTR (func, i) {
+    FOR_EACH_INSTR(func, i)
+    {
         if (i->op == BL_KIR_OP_exit || (i->op == BL_KIR_OP_call && bl_cg_func_may_exit(unit, i->attr->func)) ||
             (i->op == BL_KIR_OP_call_indirect && unit->indirect_may_exit))
             return true;
@@ -98,7 +100,8 @@ static uint64_t local_bytes(struct depths *d, uint32_t k)
     }
     d->state[k] = UNDER_WAY;
     d->level++;
-    FOR_EACH_INSTR (d->unit->funcs.items[k], i) {
+    FOR_EACH_INSTR(d->unit->funcs.items[k], i)
+    {
         if (i->op == BL_KIR_OP_call_indirect)
             d->unit->info->flags |= BL_CPU_RECURSION;
         if (i->op == BL_KIR_OP_call && !i->attr->func->is_declaration)
@@ -127,6 +130,23 @@ static enum bl_status find_local_bytes(struct bl_cg_unit *unit)
     return BL_OK;
 }
 
+/* ---- shared memory ------------------------------------------------------------------------------------------ */
+
+static uint64_t layout_shared(struct bl_kir_module *module)
+{
+    uint64_t size = 0;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t k = 0; k < module->symbols.count; k++) {
+            struct bl_kir_symbol *symbol = module->symbols.items[k];
+            if (symbol->space != BL_KIR_SHARED || symbol->is_extern != (pass == 1))
+                continue;
+            symbol->offset = BL_ALIGN_UP(size, (uint64_t)BL_MAX(symbol->align, pass ? 16u : 1u));
+            if (!pass)
+                size = symbol->offset + symbol->size;
+        }
+    return size;
+}
+
 /* ---- an estimate of registers --------------------------------------------------------------------------------- */
 
 /* The most 32-bit values alive at once, when a value lives from its definition to its last use in program order. */
@@ -135,14 +155,16 @@ static uint32_t estimate_registers(struct bl_arena *arena, struct bl_kir_func *f
     uint32_t *last = BL_NEW_ARRAY(arena, uint32_t, func->value_count + 1u), at = 0, alive = 0, most = 0;
     uint32_t *ending;
 
-    FOR_EACH_INSTR (func, i) {
+    FOR_EACH_INSTR(func, i)
+    {
         at++;
         for (uint32_t o = 0; o < i->operand_count; o++)
             last[i->operands[o]->id] = at;
     }
     ending = BL_NEW_ARRAY(arena, uint32_t, at + 2u);
     at = 0;
-    FOR_EACH_INSTR (func, i) {
+    FOR_EACH_INSTR(func, i)
+    {
         alive -= ending[++at];
         for (uint32_t r = 0; r < i->result_count; r++) {
             uint32_t words = (bl_kir_type_bits(i->results[r]->type) + 31) / 32, end = last[i->results[r]->id];
@@ -205,8 +227,8 @@ static enum bl_status make_function(struct bl_cg_unit *unit, uint32_t k, LLVMVal
 static uint32_t count_instructions(struct bl_kir_func *func)
 {
     uint32_t count = 0;
-    FOR_EACH_INSTR (func, i)
-        count++;
+    FOR_EACH_INSTR(func, i)
+    count++;
     return count;
 }
 
@@ -298,7 +320,7 @@ enum bl_status bl_cg_unit(struct bl_cg *cg, struct bl_kir_module *module, const 
     unit.kernel = bl_map_get(&module->func_names, bl_sv(kernel));
     if (!unit.kernel || !unit.kernel->is_kernel || unit.kernel->is_declaration)
         return bl_fail(cg->error, BL_NOT_FOUND, "no kernel named %s", kernel);
-    info->static_shared = (uint32_t)bl_kir_layout_shared(module);
+    info->static_shared = (uint32_t)layout_shared(module);
     unit.invariant_kind = LLVMGetMDKindIDInContext(cg->context, "invariant.load", 14);
     collect(&unit);
     find_exits(&unit);

@@ -61,7 +61,7 @@ static enum bl_status print_kir(struct bl_arena *arena, const struct bl_kir_modu
     return BL_OK;
 }
 
-static void discard(void *context, LLVMDiagnosticInfoRef info)
+static void take_diagnostic(LLVMDiagnosticInfoRef info, void *context)
 {
     char *text = LLVMGetDiagInfoDescription(info);
     if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
@@ -78,7 +78,7 @@ static void set_up_module(struct bl_cg *cg, const struct bl_cg_machine *machine)
     cg->context = LLVMContextCreate();
     cg->module = LLVMModuleCreateWithNameInContext("kernel", cg->context);
     cg->builder = LLVMCreateBuilderInContext(cg->context);
-    LLVMContextSetDiagnosticHandler(cg->context, discard, cg->error);
+    LLVMContextSetDiagnosticHandler(cg->context, take_diagnostic, cg->error);
     LLVMSetModuleDataLayout(cg->module, layout);
     LLVMSetTarget(cg->module, triple);
     LLVMDisposeTargetData(layout);
@@ -104,6 +104,7 @@ struct compile {
     struct bl_cg cg;
     struct bl_cg_machine machine;
     struct bl_kir_module *module;
+    double start;
 };
 
 static enum bl_status run(struct compile *c, struct bl_arena *arena, const struct bl_cpu_request *request,
@@ -132,11 +133,11 @@ static void clean_up(struct compile *c)
 void bl_cpu_compile(struct bl_arena *arena, const struct bl_cpu_request *request, struct bl_cpu_answer *answer)
 {
     jmp_buf no_memory, *before = arena->no_memory;
-    double start = now();
-    struct compile *c;
+    struct compile *c = bl_calloc(1, sizeof(*c));
 
     memset(answer, 0, sizeof(*answer));
-    c = bl_calloc(1, sizeof(*c));
+    if (c)
+        c->start = now();
     if (!c || setjmp(no_memory)) {
         answer->status = bl_fail(&answer->error, BL_NO_MEMORY, "no memory to compile %s", request->kernel);
     } else {
@@ -152,8 +153,9 @@ void bl_cpu_compile(struct bl_arena *arena, const struct bl_cpu_request *request
         answer->object = NULL;
         answer->object_size = 0;
     }
-    if (c)
-        clean_up(c);
+    if (!c)
+        return;
+    clean_up(c);
+    answer->seconds = now() - c->start;
     bl_free(c);
-    answer->seconds = now() - start;
 }

@@ -14,7 +14,8 @@ static struct bl_arena *arena_of(const struct bl_cg_func *f)
 static struct bl_cg_segment *new_segment(struct bl_cg_func *f, struct bl_kir_block *block, struct bl_kir_instr *first)
 {
     struct bl_cg_segment *s = BL_NEW(arena_of(f), struct bl_cg_segment);
-    *s = (struct bl_cg_segment){.block = block, .first = first, .index = f->segments.count, .order = UINT32_MAX, .ipdom = UINT32_MAX};
+    *s = (struct bl_cg_segment){
+        .block = block, .first = first, .index = f->segments.count, .order = UINT32_MAX, .ipdom = UINT32_MAX};
     *BL_PUSH(arena_of(f), &f->segments) = s;
     return s;
 }
@@ -329,11 +330,6 @@ static void set_bit(uint64_t *set, uint32_t bit)
     set[bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
-static bool has_bit(const uint64_t *set, uint32_t bit)
-{
-    return set[bit / 64] >> (bit % 64) & 1;
-}
-
 static struct bl_cg_region *representative(struct bl_cg_region *region)
 {
     while (region && region->joined)
@@ -341,78 +337,100 @@ static struct bl_cg_region *representative(struct bl_cg_region *region)
     return region;
 }
 
-/* Of two places where lanes meet again, the later one. */
-static struct bl_cg_segment *later_exit(const struct bl_cg_func *f, struct bl_cg_segment *a, struct bl_cg_segment *b)
-{
-    uint32_t at;
-
-    if (!a || !b)
-        return NULL;
-    for (at = a->index; at != UINT32_MAX; at = f->segments.items[at]->ipdom)
-        if (at == b->index)
-            return b;
-    for (at = b->index; at != UINT32_MAX; at = f->segments.items[at]->ipdom)
-        if (at == a->index)
-            return a;
-    return NULL;
-}
-
-static void join_region(const struct bl_cg_func *f, struct bl_cg_segment *s, struct bl_cg_region *region)
+static void join_region(struct bl_cg_segment *s, struct bl_cg_region *region)
 {
     struct bl_cg_region *old = representative(s->region);
 
     region = representative(region);
-    if (old && old != region) {
-        region->exit = later_exit(f, old->exit, region->exit);
+    if (old && old != region)
         old->joined = region;
-    }
     s->region = region;
 }
 
+/* One search from a divergent segment. Lanes that come to the head of the loop that they are in wait there for the next
+ * turn; lanes that have left a loop wait until all have. */
 struct walker {
+    struct bl_cg_func *f;
     uint32_t *seen; /* by segment: number of the walk that saw it */
     uint32_t walks;
-    struct bl_cg_segment **stack;
-    struct bl_cg_segment **found;
-    uint32_t count;
+    struct bl_cg_segment **stack, **found;
+    uint32_t depth, count;
+    struct bl_cg_loop *loop;    /* the walk stays in it, and stops at its head */
+    struct bl_cg_segment *meet; /* and stops here */
+    bool at_head, left;         /* lanes came to the head; lanes went out of the loop */
 };
 
-/* Where the lanes that leave u may come before they meet at u's post-dominator. */
-static void walk_region(struct bl_cg_func *f, struct walker *w, struct bl_cg_segment *u)
+static void walk_to(struct walker *w, struct bl_cg_segment *s)
 {
-    uint32_t depth = 1;
+    if (s == w->meet || w->seen[s->index] == w->walks)
+        return;
+    if (w->loop && s == w->loop->head) {
+        w->at_head = true;
+        return;
+    }
+    if (w->loop && s->reaches_end && !bl_cg_loop_holds(w->loop, s)) { /* a trap is no way out */
+        w->left = true;
+        return;
+    }
+    w->seen[s->index] = w->walks;
+    w->found[w->count++] = s;
+    w->stack[w->depth++] = s;
+}
 
-    w->walks++;
-    w->count = 0;
-    w->stack[0] = u;
-    while (depth > 0) {
-        struct bl_cg_segment *s = w->stack[--depth];
-        for (uint32_t t = 0; t < s->succ_count; t++) {
-            struct bl_cg_segment *to = s->succs[t];
-            if (to->index == u->ipdom || w->seen[to->index] == w->walks)
-                continue;
-            w->seen[to->index] = w->walks;
-            w->found[w->count++] = to;
-            w->stack[depth++] = to;
-        }
+static void walk_on(struct walker *w)
+{
+    while (w->depth > 0) {
+        struct bl_cg_segment *s = w->stack[--w->depth];
+        for (uint32_t t = 0; t < s->succ_count; t++)
+            walk_to(w, s->succs[t]);
     }
 }
 
-/* Of the region just walked: the part on a cycle with u. */
-static void mark_cycle(struct bl_cg_func *f, struct walker *w, struct bl_cg_segment *u)
+/* Takes a loop whole, and goes on from its ways out, in the loop around it. */
+static void leave_loop(struct walker *w, struct bl_cg_segment *u)
 {
-    uint32_t region = w->walks, depth = 1;
+    struct bl_cg_loop *loop = w->loop;
 
-    w->stack[0] = u;
-    set_bit(u->cycles, u->split);
-    while (depth > 0) {
-        struct bl_cg_segment *s = w->stack[--depth];
-        for (uint32_t p = 0; p < s->preds.count; p++) {
-            struct bl_cg_segment *from = s->preds.items[p];
-            if (w->seen[from->index] != region || has_bit(from->cycles, u->split))
-                continue;
-            set_bit(from->cycles, u->split);
-            w->stack[depth++] = from;
+    for (uint32_t o = loop->first; o <= loop->last; o++) {
+        struct bl_cg_segment *s = w->f->order.items[o];
+        set_bit(s->cycles, u->split);
+        if (w->seen[s->index] == w->walks)
+            continue;
+        w->seen[s->index] = w->walks;
+        w->found[w->count++] = s;
+    }
+    while (w->meet && bl_cg_loop_holds(loop, w->meet))
+        w->meet = w->meet->ipdom == UINT32_MAX ? NULL : w->f->segments.items[w->meet->ipdom];
+    w->loop = loop->parent;
+    w->left = w->at_head = false;
+    for (uint32_t o = loop->first; o <= loop->last; o++)
+        for (uint32_t t = 0; t < w->f->order.items[o]->succ_count; t++)
+            if (!bl_cg_loop_holds(loop, w->f->order.items[o]->succs[t]))
+                walk_to(w, w->f->order.items[o]->succs[t]);
+    walk_on(w);
+}
+
+/* What lanes run between u and the place where all meet again, which becomes w->meet; NULL: they don't. */
+static void walk_region(struct walker *w, struct bl_cg_segment *u)
+{
+    w->walks++;
+    w->count = 0;
+    w->loop = u->loop;
+    w->meet = u->ipdom == UINT32_MAX ? NULL : w->f->segments.items[u->ipdom];
+    w->at_head = w->left = false;
+    for (uint32_t t = 0; t < u->succ_count; t++)
+        walk_to(w, u->succs[t]);
+    walk_on(w);
+    while (w->loop) {
+        if (w->left || !w->meet) {
+            leave_loop(w, u);
+        } else if (w->at_head && w->meet != w->loop->head) {
+            struct bl_cg_segment *old = w->meet;
+            w->meet = w->loop->head;
+            walk_to(w, old);
+            walk_on(w);
+        } else {
+            return;
         }
     }
 }
@@ -421,18 +439,29 @@ static void find_region(struct bl_cg_func *f, struct walker *w, struct bl_cg_seg
 {
     struct bl_cg_region *region = BL_NEW(arena_of(f), struct bl_cg_region);
 
-    region->exit = u->ipdom == UINT32_MAX ? NULL : f->segments.items[u->ipdom];
-    walk_region(f, w, u);
+    walk_region(w, u);
+    u->meet = w->meet;
     if (w->count)
         *BL_PUSH(arena_of(f), &f->regions) = region;
     for (uint32_t i = 0; i < w->count; i++) {
-        join_region(f, w->found[i], region);
+        join_region(w->found[i], region);
         set_bit(w->found[i]->splits, u->split);
         if (w->seen[u->index] != w->walks && w->found[i]->order < u->order)
             f->entangled = true;
     }
-    if (w->seen[u->index] == w->walks)
-        mark_cycle(f, w, u);
+}
+
+/* Of the places where lanes of a region's parts meet, one is not in the region. */
+static void find_exits(struct bl_cg_func *f)
+{
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        struct bl_cg_segment *u = f->order.items[i], *some = NULL;
+        for (uint32_t t = 0; u->divergent && t < u->succ_count; t++)
+            if (u->succs[t] != u->meet)
+                some = u->succs[t];
+        if (some && u->meet && some->region && u->meet->region != some->region)
+            some->region->exit = u->meet;
+    }
 }
 
 static void number_splits(struct bl_cg_func *f)
@@ -464,7 +493,7 @@ static enum bl_status allocate_sets(struct bl_cg_func *f)
 
 static enum bl_status find_regions(struct bl_cg_func *f)
 {
-    struct walker w = {0};
+    struct walker w = {.f = f};
     enum bl_status status;
 
     w.seen = BL_NEW_ARRAY(arena_of(f), uint32_t, f->segments.count);
@@ -486,6 +515,7 @@ static enum bl_status find_regions(struct bl_cg_func *f)
         if (s->region)
             *BL_PUSH(arena_of(f), &s->region->segments) = s;
     }
+    find_exits(f);
     return BL_OK;
 }
 

@@ -108,8 +108,8 @@ LLVMValueRef bl_cg_helper(struct bl_cg_func *f, size_t offset, LLVMTypeRef resul
         types[i + 1] = LLVMTypeOf(arguments[i]);
     }
     helpers = BL_CG_FIELD(f, helpers, pointer);
-    function = LLVMBuildLoad2(f->cg->builder, pointer,
-                              LLVMBuildInBoundsGEP2(f->cg->builder, int_type(f, 8), helpers, &index, 1, ""), "");
+    function =
+        LLVMBuildLoad2(f->cg->builder, pointer, LLVMBuildInBoundsGEP2(f->cg->builder, int_type(f, 8), helpers, &index, 1, ""), "");
     bl_cg_mark_invariant(f, function);
     return LLVMBuildCall2(f->cg->builder, LLVMFunctionType(result, types, count + 1, false), function, all, count + 1, "");
 }
@@ -118,8 +118,8 @@ void bl_cg_fault(struct bl_cg_func *f, LLVMValueRef lanes, enum bl_fault_kind ki
 {
     LLVMValueRef arguments[3] = {lanes, LLVMConstInt(int_type(f, 32), kind, false), NULL};
 
-    arguments[2] = text ? LLVMBuildGlobalStringPtr(f->cg->builder, text, "fault")
-                        : LLVMConstNull(LLVMPointerTypeInContext(f->cg->context, 0));
+    arguments[2] =
+        text ? LLVMBuildGlobalStringPtr(f->cg->builder, text, "fault") : LLVMConstNull(LLVMPointerTypeInContext(f->cg->context, 0));
     BL_CG_HELPER(f, fault, LLVMVoidTypeInContext(f->cg->context), 3, arguments);
     LLVMBuildUnreachable(f->cg->builder);
 }
@@ -253,6 +253,11 @@ void bl_cg_define(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_
     struct bl_cg_value *v = &f->values[value->id];
     bool vector = form == BL_KIR_SHAPE_VARYING;
 
+    if (vector && f->divergence->shape[value->id] == BL_KIR_SHAPE_UNIFORM && !(f->spins && f->at->region)) {
+        llvm = LLVMBuildExtractElement(f->cg->builder, llvm, bl_cg_first_lane(f, bl_cg_mask_bits(f, f->at->mask)), "");
+        form = BL_KIR_SHAPE_UNIFORM;
+        vector = false;
+    }
     if (f->spins && f->at->region && v->crosses && !vector) {
         llvm = spread(f, value->type, form, stride, llvm);
         form = BL_KIR_SHAPE_VARYING;
@@ -451,7 +456,7 @@ static void enter_region(struct bl_cg_func *f, struct bl_cg_segment *s)
 
     for (uint32_t n = 0; n < s->succ_count; n++) {
         struct bl_cg_segment *t = s->succs[n];
-        if (t->index != s->ipdom && (!first || t->order < first->order))
+        if (t != s->meet && (!first || t->order < first->order))
             first = t;
     }
     LLVMBuildBr(f->cg->builder, first ? first->check : s->succs[0]->run);
@@ -536,7 +541,8 @@ static void emit_return(struct bl_cg_func *f, struct bl_cg_segment *s, const str
 static void emit_exit(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
     if (f->alive_slot) {
-        LLVMValueRef left = LLVMBuildAnd(f->cg->builder, load_slot(f, f->alive_slot), LLVMBuildNot(f->cg->builder, s->mask, ""), "");
+        LLVMValueRef left =
+            LLVMBuildAnd(f->cg->builder, load_slot(f, f->alive_slot), LLVMBuildNot(f->cg->builder, s->mask, ""), "");
         LLVMBuildStore(f->cg->builder, left, f->alive_slot);
     }
     LLVMBuildBr(f->cg->builder, after(f, s));

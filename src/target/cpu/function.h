@@ -11,14 +11,16 @@
 #ifndef BAILEY_CPU_FUNCTION_H
 #define BAILEY_CPU_FUNCTION_H
 
+#include <llvm-c/TargetMachine.h>
+
 #include "target/cpu/codegen.h"
 
-struct bl_cg_region { /* of segments that may run with a part of the lanes; the whole is entered and left by all */
-    struct bl_cg_segment *exit;                 /* where all lanes meet after it; NULL: the function ends in it */
+struct bl_cg_region {           /* of segments that may run with a part of the lanes; the whole is entered and left by all */
+    struct bl_cg_segment *exit; /* where all lanes meet after it; NULL: the function ends in it */
     BL_ARRAY(struct bl_cg_segment *) segments; /* in order */
-    bool spins;                                 /* holds a loop that waits for another thread */
-    LLVMBasicBlockRef end;                      /* behind its last segment */
-    struct bl_cg_region *joined;                /* while regions are being found: the one this became a part of */
+    bool spins;                                /* holds a loop that waits for another thread */
+    LLVMBasicBlockRef end;                     /* behind its last segment */
+    struct bl_cg_region *joined;               /* while regions are being found: the one this became a part of */
 };
 
 struct bl_cg_loop { /* a cycle, reducible or not: all ways back lead to the head of one that holds both ends */
@@ -37,15 +39,16 @@ struct bl_cg_segment {
     uint32_t succ_count;
     struct bl_cg_segment **succs; /* of the block end's targets, in their order */
     BL_ARRAY(struct bl_cg_segment *) preds;
-    uint32_t ipdom; /* index; UINT32_MAX: the function's end */
+    uint32_t ipdom;             /* index; UINT32_MAX: the function's end */
+    struct bl_cg_segment *meet; /* divergent: where its lanes are together again; NULL: never */
     bool reaches_end;
-    bool ends_lanes;            /* ends with a call after which some lanes may be gone */
-    bool divergent;             /* its lanes may leave to different successors */
-    struct bl_cg_region *region; /* masked: where it belongs; NULL: all lanes run it */
-    struct bl_cg_loop *loop;     /* the innermost */
-    uint32_t split;              /* divergent: its bit in the sets that follow */
-    uint64_t *splits;            /* the divergent segments in whose region it is */
-    uint64_t *cycles;            /* those on a cycle of which, inside their region, it lies: lanes leave it one by one */
+    bool ends_lanes;              /* ends with a call after which some lanes may be gone */
+    bool divergent;               /* its lanes may leave to different successors */
+    struct bl_cg_region *region;  /* masked: where it belongs; NULL: all lanes run it */
+    struct bl_cg_loop *loop;      /* the innermost */
+    uint32_t split;               /* divergent: its bit in the sets that follow */
+    uint64_t *splits;             /* the divergent segments in whose region it is */
+    uint64_t *cycles;             /* those on a cycle of which, inside their region, it lies: lanes leave it one by one */
     LLVMBasicBlockRef next;       /* masked: where control walks on to, behind it */
     LLVMBasicBlockRef check, run; /* check: of a masked one; goes to run if lanes wait */
     LLVMValueRef pending;         /* a slot for a mask */
@@ -78,20 +81,20 @@ struct bl_cg_func {
     BL_ARRAY(struct bl_cg_loop *) all_loops;
     BL_ARRAY(struct bl_cg_region *) regions;
     struct bl_cg_segment **first_of_block, **last_of_block; /* by block id */
-    bool spins;       /* has loops that wait for another thread: lanes come to a block in several goes */
-    bool entangled;   /* a region leads back to before its start: nothing is known of who waits where */
+    bool spins;           /* has loops that wait for another thread: lanes come to a block in several goes */
+    bool entangled;       /* a region leads back to before its start: nothing is known of who waits where */
     uint32_t split_words; /* of a set of divergent segments */
-    bool may_exit;    /* an exit in it or below it: gives back the lanes that are left */
-    bool full;        /* this copy runs with all 32 lanes at entry */
+    bool may_exit;        /* an exit in it or below it: gives back the lanes that are left */
+    bool full;            /* this copy runs with all 32 lanes at entry */
 
     struct bl_cg_value *values; /* by value id */
     LLVMValueRef function;
     LLVMBasicBlockRef entry, done, start; /* allocas and what is loaded once; where lanes end */
-    LLVMValueRef warp;             /* struct bl_cpu_warp * */
-    LLVMValueRef entry_mask;       /* <32 x i1> */
-    LLVMValueRef frame;            /* i64: offset of this activation's frame in local memory; NULL: no local memory used */
-    LLVMValueRef stack_slot;       /* i64: end of what alloca took; NULL: no alloca */
-    LLVMValueRef alive_slot;       /* may_exit: the lanes that have not */
+    LLVMValueRef warp;                    /* struct bl_cpu_warp * */
+    LLVMValueRef entry_mask;              /* <32 x i1> */
+    LLVMValueRef frame;                   /* i64: offset of this activation's frame in local memory; NULL: no local memory used */
+    LLVMValueRef stack_slot;              /* i64: end of what alloca took; NULL: no alloca */
+    LLVMValueRef alive_slot;              /* may_exit: the lanes that have not */
     LLVMValueRef *result_slots;
     LLVMValueRef call_alive;  /* <32 x i1>: after a call that may end lanes, those that came back */
     LLVMValueRef shared;      /* ptr, loaded in the entry block at the first use */
@@ -109,9 +112,9 @@ struct bl_cg_unit {
     struct bl_cpu_kernel_info *info;
     BL_ARRAY(struct bl_kir_func *) funcs; /* the kernel and what it may call */
     BL_ARRAY(struct bl_kir_symbol *) globals;
-    LLVMValueRef *functions;  /* by place in funcs */
-    bool *func_may_exit;      /* by place in funcs */
-    bool indirect_may_exit;   /* of the functions that an indirect call may reach, any */
+    LLVMValueRef *functions; /* by place in funcs */
+    bool *func_may_exit;     /* by place in funcs */
+    bool indirect_may_exit;  /* of the functions that an indirect call may reach, any */
     unsigned invariant_kind; /* metadata kind !invariant.load */
 };
 

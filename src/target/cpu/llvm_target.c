@@ -61,15 +61,16 @@ enum bl_status bl_cg_machine_open(struct bl_arena *arena, const struct bl_cpu_re
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     machine->cpu = bl_arena_printf(arena, "%s", host ? host_cpu : request->cpu);
-    machine->feature_text = bl_arena_printf(arena, "%s", request->features && request->features[0] ? request->features
-                                                         : host                                    ? host_features
-                                                                                                   : "");
+    machine->feature_text = bl_arena_printf(arena, "%s",
+                                            request->features && request->features[0] ? request->features
+                                            : host                                    ? host_features
+                                                                                      : "");
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
         status = bl_fail(error, BL_COMPILER, "LLVM: %s", message);
         LLVMDisposeMessage(message);
     } else {
-        machine->machine = LLVMCreateTargetMachine(target, triple, machine->cpu, machine->feature_text, code_level(request->optimize),
-                                                   LLVMRelocPIC, LLVMCodeModelSmall);
+        machine->machine = LLVMCreateTargetMachine(target, triple, machine->cpu, machine->feature_text,
+                                                   code_level(request->optimize), LLVMRelocPIC, LLVMCodeModelSmall);
         if (!machine->machine)
             status = bl_fail(error, BL_COMPILER, "LLVM has no machine for %s", triple);
     }
