@@ -41,10 +41,12 @@ __global__ void by_hand(float *out, unsigned *bits, float a, float b, double w)
     out[2] = x;
     asm("div.full.ftz.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
     out[3] = d;
+#if __CUDA_ARCH__ >= 860
     asm("min.xorsign.abs.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
     out[4] = d;
     asm("max.ftz.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
     out[5] = d;
+#endif
     asm("{ .reg .pred q; testp.subnormal.f32 q, %1; selp.u32 %0, 1, 0, q; }" : "=r"(e) : "f"(a));
     bits[0] = e;
     asm("{ .reg .pred q; setp.geu.ftz.f32 q, %1, %2; selp.u32 %0, 1, 0, q; }" : "=r"(e) : "f"(a), "f"(b));
