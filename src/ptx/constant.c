@@ -40,6 +40,14 @@ static int digit_of(char c)
 static bool read_digits(struct bl_sv text, uint32_t base, uint64_t *number)
 {
     *number = 0;
+    if (base == 10 && text.size < 20) { /* can't overflow */
+        for (size_t at = 0; at < text.size; at++) {
+            if (text.data[at] < '0' || text.data[at] > '9')
+                return false;
+            *number = *number * 10 + (uint64_t)(text.data[at] - '0');
+        }
+        return text.size > 0;
+    }
     for (size_t at = 0; at < text.size; at++) {
         int digit = digit_of(text.data[at]);
         if (digit >= (int)base || __builtin_mul_overflow(*number, (uint64_t)base, number) ||
@@ -94,9 +102,11 @@ static bool read_number(struct bl_ptx_parser *p, struct bl_sv text, struct bl_pt
     }
     if (second == 'x' || second == 'X' || second == 'b' || second == 'B')
         return read_integer(text, value);
+    if (read_integer(text, value))
+        return true;
     if (memchr(text.data, '.', text.size) || memchr(text.data, 'e', text.size) || memchr(text.data, 'E', text.size))
         return read_decimal(p, text, value);
-    return read_integer(text, value);
+    return false;
 }
 
 /* ---- operators ----------------------------------------------------------------------------------------- */
@@ -385,10 +395,17 @@ static struct bl_ptx_operand expression(struct bl_ptx_parser *p)
     return condition;
 }
 
+/* A number by itself, as nearly all are: no operator can come before what stands behind it. */
+static bool is_plain(const struct bl_ptx_parser *p)
+{
+    char next = p->at < p->end ? *p->at : 0;
+    return bl_ptx_is(p, BL_PTX_T_NUMBER) && (next == ',' || next == ';' || next == ']' || next == '}' || next == ')');
+}
+
 struct bl_ptx_operand bl_ptx_constant(struct bl_ptx_parser *p)
 {
     struct bl_ptx_loc loc = p->token.loc;
-    struct bl_ptx_operand value = expression(p);
+    struct bl_ptx_operand value = is_plain(p) ? primary(p) : expression(p);
     value.loc = loc;
     return value;
 }

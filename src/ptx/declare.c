@@ -233,7 +233,7 @@ struct initialiser {
     struct bl_ptx_symbol *symbol;
     uint64_t spans[BL_PTX_DIM_LIMIT + 2]; /* elements below a brace of each level; [levels] is 1 */
     uint32_t levels;
-    uint32_t size; /* bytes of an element */
+    uint8_t size; /* bytes of an element */
 };
 
 /* symbol, symbol+4, generic(symbol), generic(symbol)+4 */
@@ -323,10 +323,21 @@ static uint64_t parse_init_list(struct bl_ptx_parser *p, const struct initialise
     return most;
 }
 
+/* Room for the elements at once, by the commas up to the semicolon: growing step by step would take twice as much. */
+static void reserve_inits(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol)
+{
+    uint32_t count = 1;
+    for (const char *at = p->at; at < p->end && *at != ';'; at++)
+        count += *at == ',';
+    symbol->inits.items = BL_NEW_ARRAY(p->arena, struct bl_ptx_init, count);
+    symbol->inits.capacity = count;
+}
+
 /* = …; the token stands after the =. */
 static void parse_initialiser(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol)
 {
-    struct initialiser state = {.symbol = symbol, .size = bl_ptx_type_bits(symbol->type) / 8, .levels = symbol->dims.count};
+    struct initialiser state = {
+        .symbol = symbol, .size = (uint8_t)(bl_ptx_type_bits(symbol->type) / 8), .levels = symbol->dims.count};
     bool is_open = symbol->dims.count && symbol->dims.items[0] == 0;
     uint64_t count;
 
@@ -349,6 +360,7 @@ static void parse_initialiser(struct bl_ptx_parser *p, struct bl_ptx_symbol *sym
     }
     if (state.levels == 0)
         state.spans[0] = state.spans[1] = state.levels = 1;
+    reserve_inits(p, symbol);
     count = parse_init_list(p, &state, 0, 0);
     if (is_open && !p->panic) {
         if (state.spans[1] == 0)
@@ -526,6 +538,8 @@ static struct bl_ptx_symbol *parse_parameter(struct bl_ptx_parser *p, bool is_en
     if (shape.space == BL_PTX_PARAM) {
         symbol->kind = BL_PTX_SYM_PARAM;
         parse_dimensions(p, symbol);
+        if (is_entry && symbol->size == 0)
+            bl_ptx_wrong(p, loc, BL_SYNTAX, "expected a kernel's parameter to have a size");
     }
     return symbol;
 }

@@ -8,7 +8,7 @@ static void parse_dims(struct bl_ptx_parser *p, uint32_t dims[3])
 {
     dims[1] = dims[2] = 1;
     for (int d = 0; d < 3; d++) {
-        dims[d] = (uint32_t)bl_ptx_count(p, 0, INT32_MAX, "a number");
+        dims[d] = (uint32_t)bl_ptx_count(p, 1, INT32_MAX, "a number");
         if (d == 2 || !bl_ptx_accept(p, ','))
             return;
     }

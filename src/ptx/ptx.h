@@ -119,10 +119,11 @@ enum bl_ptx_linking { BL_PTX_INTERNAL, BL_PTX_VISIBLE, BL_PTX_EXTERN, BL_PTX_WEA
 
 /* One element of an initialiser, flattened; nested braces are resolved to offsets. */
 struct bl_ptx_init {
-    uint32_t offset, size;        /* bytes in the variable */
+    uint32_t offset;              /* bytes in the variable */
+    uint8_t size;                 /* bytes */
+    bool generic;                 /* generic(symbol) */
     uint64_t bits;                /* a number's bits (or the addend, with a symbol) */
     struct bl_ptx_symbol *symbol; /* address of a variable or function, or NULL */
-    bool generic;                 /* generic(symbol) */
     uint64_t mask;                /* mask operator 0xFF00(symbol); 0: none */
 };
 
