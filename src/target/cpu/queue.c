@@ -525,24 +525,24 @@ static void wait_for_foreign(void *data)
 static enum bl_status wait_queue_foreign(struct bl_queue *queue, struct bl_fence *fence)
 {
     struct foreign_point *point = bl_malloc(sizeof(*point));
-    enum bl_status status = BL_NO_MEMORY;
     if (!point)
+        return BL_NO_MEMORY;
+    bl_cpu_lock(fence->runner);
+    struct bl_queue *behind = fence->queue;
+    *point = (struct foreign_point){.queue = behind, .sequence = fence->sequence};
+    if (behind)
+        behind->refs++;
+    bl_cpu_unlock(fence->runner);
+    enum bl_status status = behind ? bl_cpu_host_call(queue, wait_for_foreign, point) : BL_OK;
+    if (behind && status == BL_OK)
+        return BL_OK; /* the point is the call's */
+    bl_free(point);
+    if (!behind)
         return status;
     bl_cpu_lock(fence->runner);
-    *point = (struct foreign_point){.queue = fence->queue, .sequence = fence->sequence};
-    if (point->queue)
-        point->queue->refs++;
+    queue_unref(behind);
+    settle(fence->runner);
     bl_cpu_unlock(fence->runner);
-    status = point->queue ? bl_cpu_host_call(queue, wait_for_foreign, point) : BL_OK;
-    if (status == BL_OK && point->queue)
-        return BL_OK;
-    if (point->queue) {
-        bl_cpu_lock(fence->runner);
-        queue_unref(point->queue);
-        settle(fence->runner);
-        bl_cpu_unlock(fence->runner);
-    }
-    bl_free(point);
     return status;
 }
 
