@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""Reads isa.def and writes what is made from it. At build time: the C table that isa.h describes. Also used by the sweep against
+ptxas in tests/ptx and by the coverage page.
+
+    gen_isa.py table isa.def mods.def ptx.h opcodes.def OUT.c
+"""
+import random
+import re
+import sys
+
+
+class Word:
+    def __init__(self, name, version, sm):
+        self.name, self.version, self.sm = name, version, sm
+
+
+class Place:
+    """One choice of modifiers, or of types."""
+
+    def __init__(self, words, optional, is_type, condition=None):
+        self.words, self.optional, self.is_type = words, optional, is_type
+        self.condition = condition  # a word: filled if and only if that word's place is
+
+    def text(self):
+        inner = '|'.join('.' + w.name for w in self.words)
+        if self.optional:
+            return '{' + inner + '}'
+        return inner if len(self.words) == 1 else '(' + inner + ')'
+
+
+class Operand:
+    """One operand of a signature: see the head of isa.def."""
+    PATTERN = re.compile(r'(?P<letter>[darpqimftlxcs])(?P<type>\d|int|[a-z]+\d+(x\d)?)?(\((?P<range>[^)]*)\))?(?P<marks>.*)$')
+
+    def __init__(self, text):
+        self.source = text
+        m = self.PATTERN.match(text)
+        if not m:
+            raise ValueError('operand ' + text)
+        self.letter, self.type, self.range = m['letter'], m['type'], m['range']
+        marks = m['marks']
+        self.condition = None
+        if '&' in marks:
+            marks, self.condition = marks.split('&')
+        self.vector = None
+        v = re.search(r'\*(\?)?(\d+|v)', marks)
+        self.single_allowed = bool(v and v[1])
+        if v:
+            self.vector = v[2]
+            marks = marks.replace(v[0], '')
+        self.pair = '|p' in marks
+        self.pair_always = '|p!' in marks
+        marks = marks.replace('|p!', '').replace('|p', '')
+        self.double, self.wider, self.sink = '^' in marks, '>' in marks, '_' in marks
+        self.optional, self.negation, self.selector = '?' in marks, '-' in marks, '.' in marks
+        if marks.strip('^>_?-.'):
+            raise ValueError('operand ' + text)
+
+
+class Row:
+    def __init__(self, op, places, operands, version, sm, section, pattern):
+        self.op, self.places, self.operands = op, places, operands
+        self.version, self.sm, self.section, self.pattern = version, sm, section, pattern
+
+    def types(self):
+        return [p for p in self.places if p.is_type]
+
+    def form(self):
+        names = {'d': 'd', 'p': 'p', 'q': 'q', 'm': '[a]', 'i': 'imm', 'l': 'label', 's': '_', 'f': 'a', 't': '[t]', 'x': 'd, a',
+                 'c': '(ret), target, (args)'}
+        out, letter = [], 'a'
+        for o in self.operands:
+            if o.letter in 'ar':
+                name, letter = letter, chr(ord(letter) + 1)
+            else:
+                name = names[o.letter]
+            if o.vector:
+                name = '{' + name + ', ...}'
+            if o.pair:
+                name += '|p' if o.pair_always else '{|p}'
+            if o.optional or o.condition:
+                name = '{' + name + '}'
+            out.append(name)
+        return self.op + ''.join(p.text() for p in self.places) + ('  ' + ', '.join(out) if out else '')
+
+
+class Isa:
+    def __init__(self, isa, mods, header):
+        self.mods = dict((t, i) for i, t in re.findall(r'MOD\((\w+), "([^"]+)"\)', open(mods).read()))
+        enum = re.search(r'enum bl_ptx_type \{(.*?)BL_PTX_TYPE_COUNT', open(header).read(), re.S)[1]
+        self.types = [n.lower() for n in re.findall(r'BL_PTX_([A-Z0-9]+),', enum) if n != 'NONE']
+        self.sets, self.rows, self.open, section = {}, [], [], ''
+        text = re.sub(r'/\*.*?\*/', '', open(isa).read(), flags=re.S)
+        for kind, args in re.findall(r'\b(SET|SECTION|ROW|OPEN)\(((?:"[^"]*"|[^()"])*)\)', text):
+            args = [a.strip().strip('"') for a in re.findall(r'"[^"]*"|[^,"\s]+', args)]
+            if kind == 'SET':
+                self.sets[args[0]] = args[1]
+            elif kind == 'SECTION':
+                section = args[0]
+            elif kind == 'OPEN':
+                self.open.append((args[0], section))
+            else:
+                self.rows.append(self.row(section, args))
+
+    def place(self, text):
+        text, _, condition = text.partition('&')
+        optional = text.endswith('?') or bool(condition)
+        text = text.rstrip('?')
+        words = []
+        for alternative in text.split('|'):
+            if alternative.startswith('$'):
+                words += self.place(self.sets[alternative[1:]]).words
+                continue
+            name, _, since = alternative.partition('@')
+            version, _, sm = since.partition('/')
+            words.append(Word(name, int(version or 0), sm or '0'))
+        is_type = words[0].name in self.types
+        for w in words:
+            if (w.name in self.types) != is_type:
+                raise ValueError('types and modifiers in one place: ' + text)
+            if not is_type and w.name not in self.mods:
+                raise ValueError('unknown modifier ' + w.name)
+        return Place(words, optional, is_type, condition or None)
+
+    def row(self, section, args):
+        if len(args) != 5:
+            raise ValueError('row needs five arguments: %s' % args)
+        places = [self.place(w) for w in args[1].split()]
+        operands = [Operand(o) for o in args[2].split(',') if o]
+        row = Row(args[0], places, operands, int(args[3]), args[4], section, args[1])
+        for o in operands:
+            if o.type and o.type.isdigit() and int(o.type) >= len(row.types()):
+                raise ValueError('%s: no type place %s' % (args, o.type))
+            if o.type and not o.type.isdigit() and o.type not in self.types + ['int']:
+                raise ValueError('%s: no type %s' % (args, o.type))
+            if o.condition and not any(w.name == o.condition for p in places for w in p.words):
+                raise ValueError('%s: no word %s' % (args, o.condition))
+        if len(places) > 16 or len(operands) > 12:
+            raise ValueError('%s: too long' % args)
+        return row
+
+    # ---- the C table ----------------------------------------------------------------------------
+
+    def word_id(self, name):
+        return 'BL_PTX_' + name.upper() if name in self.types else 'BL_PTX_MOD_' + self.mods[name]
+
+    def table(self, out, opcodes):
+        known = re.findall(r'OPCODE\((\w+)\)', re.sub(r'/\*.*?\*/', '', open(opcodes).read(), flags=re.S))
+        emit = lambda s: out.write(s + '\n')
+        emit('/* Made from isa.def by gen_isa.py. */')
+        emit('#include "ptx/isa.h"\n')
+        rows = sorted(self.rows, key=lambda r: known.index(r.op))
+        for n, row in enumerate(rows):
+            for k, p in enumerate(row.places):
+                words = ', '.join('{%s, %d, %s}' % (self.word_id(w.name), w.version, w.sm) for w in p.words)
+                emit('static const struct bl_ptx_isa_word w%d_%d[] = {%s};' % (n, k, words))
+            if row.places:
+                places = ', '.join('{w%d_%d, %d, %d, %d, %d}' % (n, k, len(p.words), p.is_type, p.optional,
+                                                                 self.condition(row, p)) for k, p in enumerate(row.places))
+                emit('static const struct bl_ptx_isa_place p%d[] = {%s};' % (n, places))
+            if row.operands:
+                emit('static const struct bl_ptx_isa_operand o%d[] = {%s};' % (n, ', '.join(self.operand(row, o) for o in row.operands)))
+        open_sections = dict(self.open)
+        emit('const struct bl_ptx_row bl_ptx_isa_rows[] = {')
+        index, at = {}, 0
+        everything = [(r.op, n, r) for n, r in enumerate(rows)] + [(op, -1, None) for op, _ in self.open]
+        everything.sort(key=lambda e: (known.index(e[0]), e[1] < 0, e[1]))
+        for op, n, row in everything:
+            index.setdefault(op, [at, 0])[1] += 1
+            at += 1
+            if row is None:
+                emit('    {.op = BL_PTX_OP_%s, .section = "%s", .form = "%s…", .is_open = true},' % (op, open_sections[op], op))
+                continue
+            rules = self.rules(row.sm)
+            least = min(int(re.match(r'\d+', r)[0]) for r in row.sm.split())
+            fields = ['.op = BL_PTX_OP_' + op, '.section = "%s"' % row.section, '.form = "%s"' % row.form(),
+                      '.since_version = %d' % row.version, '.since_sm = %d' % least]
+            if rules:
+                fields.append('.rules = {%s}, .rule_count = %d' % (', '.join("{%d, '%s'}" % r for r in rules), len(rules)))
+            if row.places:
+                fields.append('.places = p%d, .place_count = %d, .type_count = %d' % (n, len(row.places), len(row.types())))
+            if row.operands:
+                fields.append('.operands = o%d, .operand_count = %d' % (n, len(row.operands)))
+            emit('    {' + ', '.join(fields) + '},')
+        emit('};\n')
+        emit('const uint32_t bl_ptx_isa_row_count = %d;\n' % at)
+        emit('const struct bl_ptx_isa_range bl_ptx_isa_ranges[BL_PTX_OPCODE_COUNT] = {')
+        for op, (first, count) in index.items():
+            emit('    [BL_PTX_OP_%s] = {%d, %d},' % (op, first, count))
+        emit('};')
+        missing = [o for o in known if o not in index]
+        if missing:
+            raise ValueError('opcodes without a row: ' + ' '.join(missing))
+
+    @staticmethod
+    def rules(sm):
+        """Exact architectures; none for a plain 'sm or newer'."""
+        parts = [re.fullmatch(r'(\d+)([af]?)', p) for p in sm.split()]
+        if len(parts) == 1 and not parts[0][2]:
+            return []
+        return [(int(p[1]), p[2] or ' ') for p in parts]
+
+    @staticmethod
+    def condition(row, o):
+        """The number of the place, from 1, that o's condition names; 0 without one."""
+        if not o.condition:
+            return 0
+        return 1 + next(k for k, p in enumerate(row.places) if any(w.name == o.condition for w in p.words))
+
+    def operand(self, row, o):
+        fields = [".letter = '%s'" % o.letter]
+        if o.type is None:
+            fields.append('.type_place = BL_PTX_ISA_NO_PLACE')
+        elif o.type.isdigit():
+            fields.append('.type_place = ' + o.type)
+        elif o.type == 'int':
+            fields.append('.type_place = BL_PTX_ISA_ANY_INT')
+        else:
+            fields.append('.type_place = BL_PTX_ISA_NO_PLACE, .type = BL_PTX_' + o.type.upper())
+        if o.vector:
+            fields.append('.width = ' + ('BL_PTX_ISA_MOD_WIDTH' if o.vector == 'v' else o.vector))
+        for name in ('double', 'wider', 'sink', 'pair', 'pair_always', 'negation', 'selector', 'optional', 'single_allowed'):
+            if getattr(o, name):
+                fields.append('.%s = true' % ('is_' + name if name == 'double' else name))
+        if o.range and o.letter == 'm':
+            fields.append('.space = BL_PTX_' + o.range.upper())
+        elif o.range:
+            low, _, high = o.range.partition(':')
+            fields.append('.has_range = true, .low = %s, .high = %s' % (low, high or 'INT32_MAX'))
+        fields.append('.condition = %d' % self.condition(row, o))
+        return '{' + ', '.join(fields) + '}'
+
+    # ---- examples -------------------------------------------------------------------------------
+
+    REGISTERS = {'pred': '%p', 'f32': '%f', 'f64': '%g', 'b128': '%q', 'int': '%d', 'texref': '%d', 'samplerref': '%d',
+                 'surfref': '%d', 'b8': '%b', 'e2m1x2': '%b'}
+    PREAMBLE = ('.reg .b8 %b<9>; .reg .b16 %h<40>; .reg .b32 %r<99>; .reg .b64 %d<40>; .reg .b128 %q<9>; .reg .pred %p<9>;\n'
+                '.reg .f32 %f<99>; .reg .f64 %g<40>; .shared .align 16 .b8 sm[1024];\n')
+
+    def register(self, type_name, operand, n):
+        double = operand.double
+        base = self.REGISTERS.get(type_name)
+        if base in ('%b',) and operand.wider:
+            base = '%h'
+        if base is None:
+            bits = {'e4m3': 8, 'e5m2': 8, 'e4m3x4': 32, 'e5m2x4': 32, 'e2m3x4': 32, 'e3m2x4': 32, 'e4m3x2': 16, 'e5m2x2': 16, 'e2m3x2': 16, 'e3m2x2': 16, 'ue8m0x2': 16, 'bf16': 16, 'bf16x2': 32, 'tf32': 32,
+                    'f32x2': 64, 'e2m1x4': 16, 'f16x2': 32, 'u16x2': 32, 's16x2': 32}.get(type_name)
+            if bits is None:
+                m = re.fullmatch(r'[a-z]+(\d+)(x\d)?', type_name)
+                bits = int(m[1]) if not m[2] else 32
+            bits *= 2 if double else 1
+            base = {8: '%h' if operand.wider else '%b', 16: '%h', 32: '%r', 64: '%d', 1: '%r', 4: '%r'}[bits]
+        return base + str(n)
+
+    def operand_text(self, row, o, types, chosen, n):
+        type_name = types[int(o.type)] if o.type and o.type.isdigit() else (o.type or 'b32')
+        one = lambda k: self.register('pred' if o.letter in 'pq' else type_name, o, k)
+        if o.letter == 'm':
+            return '[%d' + str(n) + ']'
+        if o.letter == 'i':
+            return o.range.partition(':')[0] if o.range else '1'
+        if o.letter == 's':
+            return '_'
+        if o.letter == 'l':
+            return 'L2' if row.op == 'brx' else 'L1'
+        if o.letter == 'c':
+            return 'fn, (%r1)'
+        if o.letter == 'f' or o.letter == 'a' and o.range:
+            return self.register(type_name, o, n)
+        if o.letter == 'x':
+            t = types[0]
+            return '%s, %s' % (self.register(t, o, 1), self.register(t, o, 2))
+        text = one(n)
+        width = 1
+        if o.vector == 'v':
+            width = next((int(w[1:]) for w in chosen if re.fullmatch(r'v\d', w)), 1)
+        elif o.vector:
+            width = int(o.vector)
+        if width > 1 or (o.vector and o.vector != 'v' and not o.single_allowed):
+            text = '{' + ', '.join(one(n + k) for k in range(width)) + '}'
+        if o.pair_always:
+            text += '|%p' + str(n)
+        return text
+
+    def example(self, row, rng):
+        """(instruction, version, sm list): a random choice of words and operands that the row allows."""
+        chosen, types, version, sms = [], [], row.version, [row.sm]
+        words = ''
+        filled = set()
+        for k, p in enumerate(row.places):
+            if p.condition:
+                if self.condition(row, p) - 1 not in filled:
+                    continue
+            elif p.optional and rng.random() < 0.5:
+                continue
+            free = [w for w in p.words if w.name not in chosen or p.is_type]
+            if not free:
+                continue
+            w = rng.choice(free)
+            filled.add(k)
+            words += '.' + w.name
+            (types if p.is_type else chosen).append(w.name)
+            version = max(version, w.version)
+            sms.append(w.sm)
+        operands = []
+        for n, o in enumerate(row.operands):
+            if o.optional and rng.random() < 0.5:
+                continue
+            if o.condition and not any(k in filled and any(w.name == o.condition for w in p.words)
+                                       for k, p in enumerate(row.places)):
+                continue
+            operands.append(self.operand_text(row, o, types, chosen, n + 1 if not o.vector else 1 + 8 * n % 24))
+        return row.op + words + ' ' + ', '.join(operands) + ';', version, sms
+
+
+def main(argv):
+    if len(argv) != 7 or argv[1] != 'table':
+        sys.exit(__doc__)
+    isa = Isa(argv[2], argv[3], argv[4])
+    with open(argv[6], 'w') as out:
+        isa.table(out, argv[5])
+
+
+if __name__ == '__main__':
+    main(sys.argv)
