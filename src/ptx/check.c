@@ -323,14 +323,17 @@ static bool check_immediate(struct check *c, const struct bl_ptx_operand *o, con
         return true;
     if (w->spec->letter == 'd' || w->spec->letter == 'p')
         return fault(c, o, "expected a register to write to");
-    if (w->spec->letter == 'r' || want == CLASS_OTHER || w->type == BL_PTX_F16 || w->type == BL_PTX_F16X2)
+    if (w->spec->letter != 'i' &&
+        (w->spec->letter == 'r' || want == CLASS_OTHER || w->type == BL_PTX_F16 || w->type == BL_PTX_F16X2))
         return fault(c, o, "expected a register (%s), not a constant", wanted_name(w, name, sizeof(name)));
     if (o->kind == BL_PTX_FLOAT) {
+        if (w->spec->letter == 'i')
+            return fault(c, o, "expected an integer constant");
         if (want == CLASS_FLOAT || (want == CLASS_BITS && bl_ptx_type_bits(o->float_type) == w->bits))
             return true;
         return fault(c, o, "a floating point constant where %s is expected", wanted_name(w, name, sizeof(name)));
     }
-    if (want != CLASS_INT && want != CLASS_BITS)
+    if (w->spec->letter != 'i' && want != CLASS_INT && want != CLASS_BITS)
         return fault(c, o, "an integer constant where %s is expected: write it with a point, or as 0f or 0d and its bits",
                      wanted_name(w, name, sizeof(name)));
     if (w->spec->has_range && ((int64_t)o->bits < w->spec->low || (int64_t)o->bits > w->spec->high)) {
@@ -760,7 +763,7 @@ static void words_add(struct words *words, const char *word)
 static void words_of_opcode(enum bl_ptx_opcode op, bool types, struct words *words)
 {
     const struct bl_ptx_isa_range range = bl_ptx_isa_ranges[op];
-    uint8_t seen[(BL_PTX_MOD_COUNT > BL_PTX_TYPE_COUNT ? BL_PTX_MOD_COUNT : BL_PTX_TYPE_COUNT) / 8 + 1] = {0};
+    uint8_t seen[BL_MAX((int)BL_PTX_MOD_COUNT, (int)BL_PTX_TYPE_COUNT) / 8 + 1] = {0};
     for (uint32_t r = 0; r < range.count; r++) {
         const struct bl_ptx_row *row = &bl_ptx_isa_rows[range.first + r];
         for (uint32_t k = 0; k < row->place_count; k++) {

@@ -44,6 +44,8 @@ __global__ void by_hand(float *out, unsigned *bits, float a, float b, double w)
 #if __CUDA_ARCH__ >= 860
     asm("min.xorsign.abs.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
     out[4] = d;
+#endif
+#if __CUDA_ARCH__ >= 800
     asm("max.ftz.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
     out[5] = d;
 #endif
