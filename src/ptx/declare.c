@@ -323,12 +323,16 @@ static uint64_t parse_init_list(struct bl_ptx_parser *p, const struct initialise
     return most;
 }
 
-/* Room for the elements at once, by the commas up to the semicolon: growing step by step would take twice as much. */
+/* Room for the elements at once, by the commas up to the closing brace: growing step by step would take twice as much. The
+ * token is the opening one. */
 static void reserve_inits(struct bl_ptx_parser *p, struct bl_ptx_symbol *symbol)
 {
-    uint32_t count = 1;
-    for (const char *at = p->at; at < p->end && *at != ';'; at++)
+    uint32_t count = 1, depth = 1;
+    for (const char *at = p->at; at < p->end && depth > 0; at++) {
         count += *at == ',';
+        depth += *at == '{';
+        depth -= *at == '}';
+    }
     symbol->inits.items = BL_NEW_ARRAY(p->arena, struct bl_ptx_init, count);
     symbol->inits.capacity = count;
 }

@@ -370,14 +370,22 @@ void bl_ptx_scope_begin(struct bl_ptx_parser *p)
     p->block++;
 }
 
-/* A label that its block does not have. */
+/* A label that its block does not have: it becomes the outer block's, or the one of that name there. */
 static void leave_label(struct bl_ptx_parser *p, struct bl_ptx_label *label)
 {
-    if (p->block > 0)
-        label->forward = label_here(p, label->symbol.name, label->symbol.loc);
-    else
+    uint32_t hash = bl_ptx_hash(label->symbol.name);
+    struct bl_ptx_entry *entry = find_entry(p, label->symbol.name, hash, LABELS);
+
+    if (p->block == 0) {
         bl_ptx_wrong(p, label->symbol.loc, BL_SYNTAX, "expected a label of this function, found '%.*s', which is none",
                      BL_SV(label->symbol.name));
+    } else if (entry && entry->depth == p->block) {
+        label->forward = (struct bl_ptx_label *)entry->symbol;
+    } else {
+        entry = add_entry(p, label->symbol.name, hash);
+        entry->symbol = &label->symbol;
+        entry->is_label = true;
+    }
 }
 
 void bl_ptx_scope_end(struct bl_ptx_parser *p)
@@ -393,7 +401,7 @@ void bl_ptx_scope_end(struct bl_ptx_parser *p)
     p->entries.count = from;
     p->block--;
     for (uint32_t n = from; n < kept; n++) {
-        /* label_here may add an entry where this one was, never past it */
+        /* leave_label may add an entry where this one was, never past it */
         struct bl_ptx_entry entry = p->entries.items[n];
         if (entry.is_label && !((struct bl_ptx_label *)entry.symbol)->defined)
             leave_label(p, (struct bl_ptx_label *)entry.symbol);

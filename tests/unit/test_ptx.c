@@ -630,6 +630,9 @@ static void deep_and_long_texts(void **state)
         {".entry k() { add", ".sat", "; }", "fewer modifiers"},
         {".entry k(", ".param .align 8 .b8 a[65536], ", "", "bytes of parameters"},
         {".entry k() { ", ".reg .b32 a<16000000>; { ", "", ""},
+        {".global .u32 a = 1", ", a = {1}", ", 1;", "declared twice"},
+        {".global .u32 a = 1", ", b = {1}", "", "declared twice"},
+        {".global .u32 a[] = {", "1, {", "", "expected a constant"},
     };
     for (size_t n = 0; n < BL_LEN(cases); n++) {
         struct bl_arena arena;
