@@ -1,6 +1,7 @@
 /* Random control flow, compiled and interpreted: each kernel's blocks jump anywhere (loops in loops, irreducible ones, ways out of
  * the middle), by conditions that are the same in all lanes or differ. An interpreter that runs one thread at a time says what
- * each lane must write; the warp must write the same. Usage: codegen_random [COUNT [FIRST_SEED]]. */
+ * each lane must write; the warp must write the same. Usage: codegen_random [COUNT [FIRST_SEED]];
+ * one kernel alone is printed. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -328,7 +329,15 @@ static bool compile_module(struct bl_arena *arena, struct bl_kir_module *module,
     return answer->status == BL_OK;
 }
 
-static bool check_seed(uint64_t seed)
+static void print_module(const struct bl_kir_module *module)
+{
+    struct bl_buffer text = {0};
+    bl_kir_print(&text, module);
+    fputs(text.data ? text.data : "", stdout);
+    bl_buffer_cleanup(&text);
+}
+
+static bool check_seed(uint64_t seed, bool print)
 {
     struct bl_arena arena;
     struct bl_error error = BL_ERROR_INIT;
@@ -347,6 +356,8 @@ static bool check_seed(uint64_t seed)
         good = check_warp(&arena, module->funcs.items[0], run, UINT32_MAX, seed) &&
                check_warp(&arena, module->funcs.items[0], run, 0x000fffff, seed);
     }
+    if (print)
+        print_module(module);
     if (!good)
         printf("seed %llu failed\n", (unsigned long long)seed);
     if (handle)
@@ -360,7 +371,7 @@ int main(int argc, char **argv)
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 40, first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, bad = 0;
 
     for (uint64_t seed = first; seed < first + count; seed++)
-        bad += !check_seed(seed);
+        bad += !check_seed(seed, count == 1);
     printf("%llu of %llu kernels run as the interpreter says\n", (unsigned long long)(count - bad), (unsigned long long)count);
     return bad != 0;
 }

@@ -387,13 +387,13 @@ static void walk_on(struct walker *w)
 }
 
 /* Takes a loop whole, and goes on from its ways out, in the loop around it. */
-static void leave_loop(struct walker *w, struct bl_cg_segment *u)
+static void leave_loop(struct walker *w)
 {
     struct bl_cg_loop *loop = w->loop;
 
+    loop->parts = true;
     for (uint32_t o = loop->first; o <= loop->last; o++) {
         struct bl_cg_segment *s = w->f->order.items[o];
-        set_bit(s->cycles, u->split);
         if (w->seen[s->index] == w->walks)
             continue;
         w->seen[s->index] = w->walks;
@@ -423,7 +423,7 @@ static void walk_region(struct walker *w, struct bl_cg_segment *u)
     walk_on(w);
     while (w->loop) {
         if (w->left || !w->meet) {
-            leave_loop(w, u);
+            leave_loop(w);
         } else if (w->at_head && w->meet != w->loop->head) {
             struct bl_cg_segment *old = w->meet;
             w->meet = w->loop->head;
@@ -476,16 +476,14 @@ static void number_splits(struct bl_cg_func *f)
 
 static enum bl_status allocate_sets(struct bl_cg_func *f)
 {
-    uint64_t sets = 2 * (uint64_t)f->order.count + f->all_loops.count, next = 0;
+    uint64_t sets = (uint64_t)f->order.count + f->all_loops.count, next = 0;
     uint64_t *words;
 
     if (sets * f->split_words * 8 > SET_BYTES_LIMIT)
         return bl_fail(f->cg->error, BL_UNSUPPORTED, "%s: too many divergent branches (%u blocks)", f->func->name, f->order.count);
     words = BL_NEW_ARRAY(arena_of(f), uint64_t, sets * f->split_words);
-    for (uint32_t i = 0; i < f->order.count; i++, next += 2) {
+    for (uint32_t i = 0; i < f->order.count; i++, next++)
         f->order.items[i]->splits = words + next * f->split_words;
-        f->order.items[i]->cycles = words + (next + 1) * f->split_words;
-    }
     for (uint32_t i = 0; i < f->all_loops.count; i++, next++)
         f->all_loops.items[i]->splits = words + next * f->split_words;
     return BL_OK;
@@ -612,8 +610,8 @@ bool bl_cg_leaves(const struct bl_cg_func *f, const struct bl_cg_segment *d, con
         return false;
     if (f->entangled || f->spins)
         return true;
-    for (uint32_t w = 0; w < f->split_words; w++)
-        if (d->cycles[w] & ~c->cycles[w])
+    for (const struct bl_cg_loop *loop = d->loop; loop && !bl_cg_loop_holds(loop, c); loop = loop->parent)
+        if (loop->parts)
             return true;
     return false;
 }

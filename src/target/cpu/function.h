@@ -28,6 +28,7 @@ struct bl_cg_loop { /* a cycle, reducible or not: all ways back lead to the head
     struct bl_cg_segment *head;
     uint32_t first, last; /* its segments are those of this order */
     bool spins, many_entries;
+    bool parts;            /* lanes may leave it in different turns */
     uint64_t *splits;      /* the divergent segments in it */
     LLVMBasicBlockRef end; /* of a masked loop: behind its last segment */
 };
@@ -48,7 +49,6 @@ struct bl_cg_segment {
     struct bl_cg_loop *loop;      /* the innermost */
     uint32_t split;               /* divergent: its bit in the sets that follow */
     uint64_t *splits;             /* the divergent segments in whose region it is */
-    uint64_t *cycles;             /* those on a cycle of which, inside their region, it lies: lanes leave it one by one */
     LLVMBasicBlockRef next;       /* masked: where control walks on to, behind it */
     LLVMBasicBlockRef check, run; /* check: of a masked one; goes to run if lanes wait */
     LLVMValueRef pending;         /* a slot for a mask */
