@@ -265,6 +265,10 @@ LLVMValueRef bl_math_ashr(struct bl_math *m, LLVMValueRef a, LLVMValueRef count)
 struct bl_math_pair { /* an exact sum of two f64: high is the sum rounded */
     LLVMValueRef high, low;
 };
+/* Operand i, flushed where the op says ftz; NULL where there is none. */
+LLVMValueRef bl_math_operand(struct bl_math *m, unsigned i);
+/* A result, flushed and saturated as the op says. */
+LLVMValueRef bl_math_finish(struct bl_math *m, LLVMValueRef x);
 LLVMValueRef bl_math_flush(struct bl_math *m, LLVMValueRef x);
 LLVMValueRef bl_math_saturate(struct bl_math *m, LLVMValueRef x);
 struct bl_math_pair bl_math_two_sum(struct bl_math *m, LLVMValueRef a, LLVMValueRef b);
@@ -272,6 +276,42 @@ LLVMValueRef bl_math_round_to_odd(struct bl_math *m, struct bl_math_pair sum);
 LLVMValueRef bl_math_min_max(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, bool max);
 LLVMValueRef bl_math_test(struct bl_math *m, LLVMValueRef bits, int64_t infinity, int64_t smallest);
 LLVMValueRef bl_math_compare(struct bl_math *m, LLVMValueRef a, LLVMValueRef b);
+
+bool bl_math_has_fma(struct bl_math *m);
+/* As an instruction rounded to nearest; NULL: not such an op. */
+LLVMValueRef bl_math_fused(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+
+/* ---- roundings by hand (math_round.c) ----------------------------------------------------------- */
+struct bl_math_format { /* a binary float format; precision counts the leading one */
+    unsigned bits, precision;
+};
+#define BL_MATH_F16 ((struct bl_math_format){16, 11})
+#define BL_MATH_BF16 ((struct bl_math_format){16, 8})
+#define BL_MATH_F32 ((struct bl_math_format){32, 24})
+#define BL_MATH_F64 ((struct bl_math_format){64, 53})
+/* f64 to f32; _odd: rounded to odd, for a later rounding to at least two bits fewer. */
+LLVMValueRef bl_math_narrow(struct bl_math *m, LLVMValueRef x, enum bl_kir_round round);
+LLVMValueRef bl_math_narrow_odd(struct bl_math *m, LLVMValueRef x);
+/* mantissa * 2^(exponent - 62) as bits; mantissa is an i64 whose leading one is bit 62, its last bit set where more follows. */
+LLVMValueRef bl_math_assemble(struct bl_math *m, LLVMValueRef negative, LLVMValueRef exponent, LLVMValueRef mantissa,
+                              struct bl_math_format format, enum bl_kir_round round);
+/* The bits of an f64 in a format; `special` where it is zero, infinite or NaN. */
+LLVMValueRef bl_math_round_f64(struct bl_math *m, LLVMValueRef x, LLVMValueRef special, struct bl_math_format format,
+                               enum bl_kir_round round);
+LLVMValueRef bl_math_round_integer(struct bl_math *m, LLVMValueRef x, bool is_signed, struct bl_math_format format,
+                                   enum bl_kir_round round);
+LLVMValueRef bl_math_fma_f64(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c, enum bl_kir_round round);
+/* fadd, fsub, fmul, ffma, fdiv, frcp, fsqrt toward zero, down or up; NULL: not one of them. */
+LLVMValueRef bl_math_directed(struct bl_math *m, enum bl_kir_op op, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c,
+                              enum bl_kir_round round);
+
+/* ---- shared by the small floats and the approximate functions ------------------------------------ */
+/* f16 or bf16 to f32, exactly; and back to nearest even. */
+LLVMValueRef bl_math_widen(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type);
+LLVMValueRef bl_math_to_small(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type);
+LLVMValueRef bl_math_relu(struct bl_math *m, LLVMValueRef x);
+/* frsqrt, fsin, fcos, flg2, fex2, ftanh of an f32; NULL: not one of them. */
+LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x);
 
 /* ---- shared by the conversions (math_convert.c) ------------------------------------------------- */
 LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_round round);
@@ -281,6 +321,10 @@ LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_rou
 bool bl_math_integer(struct bl_math *m);
 /* math_float.c */
 bool bl_math_float(struct bl_math *m);
+/* math_small.c: f16, bf16 and packed */
+bool bl_math_small(struct bl_math *m);
+/* math_approx.c: the functions that PTX gives by their largest error, and those marked approx or full */
+bool bl_math_approximate(struct bl_math *m);
 /* math_convert.c */
 bool bl_math_convert(struct bl_math *m);
 

@@ -66,19 +66,56 @@ static bool saturate_integer(struct bl_math *m, bool from_signed)
 
 /* ---- integers and floats ------------------------------------------------------------------------ */
 
+static struct bl_math_format format_of(enum bl_kir_type type)
+{
+    switch (type) {
+    case BL_KIR_F16:
+        return BL_MATH_F16;
+    case BL_KIR_BF16:
+        return BL_MATH_BF16;
+    case BL_KIR_F32:
+        return BL_MATH_F32;
+    default:
+        return BL_MATH_F64;
+    }
+}
+
+static bool is_small(enum bl_kir_type type)
+{
+    return type == BL_KIR_F16 || type == BL_KIR_BF16;
+}
+
+/* f64 to any of the four formats. */
+static LLVMValueRef from_f64(struct bl_math *m, LLVMValueRef x, enum bl_kir_type to, enum bl_kir_round round)
+{
+    LLVMValueRef nearest;
+
+    if (to == BL_KIR_F64)
+        return x;
+    if (to == BL_KIR_F32)
+        return round == BL_KIR_RNA ? NULL : bl_math_narrow(m, x, round);
+    nearest = bl_math_to_small(m, bl_math_narrow_odd(m, x), to);
+    return round == BL_KIR_RN ? nearest : bl_math_round_f64(m, x, nearest, format_of(to), round);
+}
+
 static bool from_integer(struct bl_math *m, bool is_signed)
 {
     LLVMBuilderRef builder = m->cg->builder;
+    bool direct = m->attr->round == BL_KIR_RN && !is_small(m->to);
+    LLVMTypeRef type = direct ? result_type(m) : m_f64_type(m);
 
-    if ((m->to != BL_KIR_F32 && m->to != BL_KIR_F64) || m->bits > 64)
+    if (m->bits > 64 || (m->attr->sat && is_small(m->to)))
         return false;
-    if (m->attr->round != BL_KIR_RN && !(m->to == BL_KIR_F64 && m->bits <= 32))
-        return false;
-    m->out[0] =
-        is_signed ? LLVMBuildSIToFP(builder, m->in[0], result_type(m), "") : LLVMBuildUIToFP(builder, m->in[0], result_type(m), "");
-    if (m->attr->sat)
+    if (m->bits == 64 && !direct) {
+        m->out[0] = bl_math_round_integer(m, m->in[0], is_signed, format_of(m->to), m->attr->round);
+        m->out[0] = is_small(m->to) ? m->out[0] : m_from_bits(m, m->out[0]);
+    } else {
+        m->out[0] = is_signed ? LLVMBuildSIToFP(builder, m->in[0], type, "") : LLVMBuildUIToFP(builder, m->in[0], type, "");
+        m->out[0] = direct ? m->out[0] : from_f64(m, m->out[0], m->to, m->attr->round);
+    }
+    if (m->out[0] && m->attr->sat)
         m->out[0] = bl_math_saturate(m, m->out[0]);
-    return true;
+    return m->out[0] != NULL;
 }
 
 static const char *rounding_intrinsic(enum bl_kir_round round)
@@ -129,9 +166,9 @@ static bool to_integer(struct bl_math *m, bool is_signed)
 {
     unsigned bits = bl_kir_type_bits(m->to), room = bits < 32 ? 32 : bits;
     LLVMTypeRef types[2] = {m_int_type(m, room), NULL};
-    LLVMValueRef x = m->in[0];
+    LLVMValueRef x = is_small(m->type) ? bl_math_widen(m, m->in[0], m->type) : m->in[0];
 
-    if ((m->type != BL_KIR_F32 && m->type != BL_KIR_F64) || bits > 64 || m->attr->round == BL_KIR_RNA)
+    if (bl_kir_type_bits(m->type) == 128 || bits > 64 || m->attr->round == BL_KIR_RNA)
         return false;
     if (m->attr->ftz && m->type == BL_KIR_F32)
         x = bl_math_flush(m, x);
@@ -153,34 +190,53 @@ static bool to_integer(struct bl_math *m, bool is_signed)
 
 /* ---- between floats ----------------------------------------------------------------------------- */
 
+static bool is_packed(enum bl_kir_type type)
+{
+    return type == BL_KIR_F16X2 || type == BL_KIR_BF16X2;
+}
+
+/* f32 or a small float to any format. */
+static LLVMValueRef from_f32(struct bl_math *m, LLVMValueRef x, enum bl_kir_type to, enum bl_kir_round round)
+{
+    if (to == BL_KIR_F32)
+        return x;
+    if (is_small(to) && round == BL_KIR_RN)
+        return bl_math_to_small(m, x, to);
+    return from_f64(m, m_extend(m, x), to, round);
+}
+
 static bool between_floats(struct bl_math *m)
 {
-    LLVMValueRef x = m->in[0];
+    LLVMValueRef x = is_small(m->type) ? bl_math_widen(m, m->in[0], m->type) : m->in[0];
+    bool f64 = m->type == BL_KIR_F64;
 
-    if (m->attr->ftz && m->type == BL_KIR_F32)
-        x = bl_math_flush(m, x);
-    if (m->type == BL_KIR_F32 && m->to == BL_KIR_F64)
-        x = m_extend(m, x);
-    else if (m->type == BL_KIR_F64 && m->to == BL_KIR_F32 && m->attr->round == BL_KIR_RN)
-        x = m_narrow(m, x);
-    else if (m->type != m->to || m->bits < 32)
+    if (is_packed(m->type) || is_packed(m->to))
         return false;
-    if (m->attr->ftz && m->to == BL_KIR_F32)
+    if (m->attr->ftz && !f64)
         x = bl_math_flush(m, x);
-    m->out[0] = m->attr->sat ? bl_math_saturate(m, x) : x;
+    /* zero and one are numbers of every format, so that clamping may come before rounding */
+    if (m->attr->sat)
+        x = bl_math_saturate(m, x);
+    else if (m->attr->relu)
+        x = bl_math_relu(m, x);
+    x = f64 ? from_f64(m, x, m->to, m->attr->round) : from_f32(m, x, m->to, m->attr->round);
+    if (!x)
+        return false;
+    m->out[0] = m->attr->ftz && m->to == BL_KIR_F32 && m->type != BL_KIR_F32 ? bl_math_flush(m, x) : x;
     return true;
 }
 
 static bool to_integral(struct bl_math *m)
 {
-    LLVMValueRef x = m->in[0];
+    LLVMValueRef x = is_small(m->type) ? bl_math_widen(m, m->in[0], m->type) : m->in[0];
 
-    if ((m->type != BL_KIR_F32 && m->type != BL_KIR_F64) || m->attr->round == BL_KIR_RNA)
+    if (is_packed(m->type) || m->attr->round == BL_KIR_RNA)
         return false;
     if (m->attr->ftz && m->type == BL_KIR_F32)
         x = bl_math_flush(m, x);
     x = bl_math_integral(m, x, m->attr->round);
-    m->out[0] = m->attr->sat ? bl_math_saturate(m, x) : x;
+    x = m->attr->sat ? bl_math_saturate(m, x) : x;
+    m->out[0] = is_small(m->type) ? bl_math_to_small(m, x, m->type) : x;
     return true;
 }
 

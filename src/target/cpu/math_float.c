@@ -31,7 +31,7 @@ static bool is_flushed(const struct bl_kir_value *value)
 }
 
 /* Operand i, flushed where the op says so. */
-static LLVMValueRef operand(struct bl_math *m, unsigned i)
+LLVMValueRef bl_math_operand(struct bl_math *m, unsigned i)
 {
     if (i >= m->instr->operand_count)
         return NULL;
@@ -48,7 +48,7 @@ LLVMValueRef bl_math_saturate(struct bl_math *m, LLVMValueRef x)
     return m_select(m, m_fcmp(m, LLVMRealOLT, x, one), x, one);
 }
 
-static LLVMValueRef finish(struct bl_math *m, LLVMValueRef x)
+LLVMValueRef bl_math_finish(struct bl_math *m, LLVMValueRef x)
 {
     if (m->attr->ftz && m->to == BL_KIR_F32)
         x = bl_math_flush(m, x);
@@ -65,7 +65,7 @@ struct bl_math_pair bl_math_two_sum(struct bl_math *m, LLVMValueRef a, LLVMValue
     return (struct bl_math_pair){s, e};
 }
 
-/* f64 rounded to odd: where something was left out, the last bit is set. A later rounding to at least two bits fewer then is
+/* The sum rounded to odd: where something was left out, the last bit is set. A later rounding to at least two bits fewer then is
  * as if it were the only one. */
 LLVMValueRef bl_math_round_to_odd(struct bl_math *m, struct bl_math_pair sum)
 {
@@ -73,12 +73,12 @@ LLVMValueRef bl_math_round_to_odd(struct bl_math *m, struct bl_math_pair sum)
 
     outward = m_icmpc(m, LLVMIntSGE, m_xor(m, bits, m_to_bits(m, sum.low)), 0);
     moved = m_select(m, outward, m_addc(m, bits, 1), m_addc(m, bits, -1));
-    inexact = m_fcmp(m, LLVMRealONE, sum.low, m_f64(m, 0));
+    inexact = m_fcmp(m, LLVMRealONE, sum.low, m_real(m, sum.low, 0));
     inexact = m_and(m, inexact, m_icmpc(m, LLVMIntEQ, m_andc(m, bits, 1), 0));
     return m_from_bits(m, m_select(m, inexact, moved, bits));
 }
 
-static bool has_fma(struct bl_math *m)
+bool bl_math_has_fma(struct bl_math *m)
 {
     return m->cg->features.fma || m->cg->features.aarch64;
 }
@@ -91,11 +91,11 @@ static LLVMValueRef fma_by_double(struct bl_math *m, LLVMValueRef a, LLVMValueRe
 }
 
 /* Round to nearest. */
-static LLVMValueRef fused(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+LLVMValueRef bl_math_fused(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
-    if (has_fma(m))
+    if (bl_math_has_fma(m))
         return m_call(m, "llvm.fma", 3, a, b, c);
-    return m_bits_of(a) == 32 ? m_narrow(m, fma_by_double(m, a, b, c)) : NULL;
+    return m_bits_of(a) == 32 ? m_narrow(m, fma_by_double(m, a, b, c)) : bl_math_fma_f64(m, a, b, c, BL_KIR_RN);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -116,20 +116,20 @@ static LLVMValueRef nearest(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, L
     case BL_KIR_OP_fsqrt:
         return m_call(m, "llvm.sqrt", 1, a, NULL, NULL);
     default:
-        return fused(m, a, b, c);
+        return bl_math_fused(m, a, b, c);
     }
 }
 
 static bool arithmetic(struct bl_math *m)
 {
-    LLVMValueRef a = operand(m, 0), b = operand(m, 1), c = operand(m, 2), x;
+    LLVMValueRef a = bl_math_operand(m, 0), b = bl_math_operand(m, 1), c = bl_math_operand(m, 2), x;
 
-    if (m->attr->round != BL_KIR_RN)
+    if (m->attr->round == BL_KIR_RNA)
         return false;
-    x = nearest(m, a, b, c);
+    x = m->attr->round == BL_KIR_RN ? nearest(m, a, b, c) : bl_math_directed(m, m->instr->op, a, b, c, m->attr->round);
     if (!x)
         return false;
-    m->out[0] = finish(m, x);
+    m->out[0] = bl_math_finish(m, x);
     return true;
 }
 
@@ -190,7 +190,7 @@ static bool minimum(struct bl_math *m, bool max)
     LLVMValueRef x[3] = {0}, sign = NULL;
 
     for (unsigned i = 0; i < count; i++) {
-        x[i] = operand(m, i);
+        x[i] = bl_math_operand(m, i);
         if (!m->attr->xorsign)
             continue;
         sign = sign ? m_xor(m, sign, m_to_bits(m, x[i])) : m_to_bits(m, x[i]);
@@ -253,6 +253,8 @@ static bool wide_float(struct bl_math *m)
 {
     bool f64 = m->type == BL_KIR_F64;
 
+    if (m->attr->approx || m->attr->full)
+        return bl_math_approximate(m);
     switch (m->instr->op) {
     case BL_KIR_OP_fadd:
     case BL_KIR_OP_fsub:
@@ -267,10 +269,10 @@ static bool wide_float(struct bl_math *m)
     case BL_KIR_OP_fmax:
         return minimum(m, true);
     case BL_KIR_OP_fneg:
-        m->out[0] = m_fneg(m, operand(m, 0));
+        m->out[0] = m_fneg(m, bl_math_operand(m, 0));
         return true;
     case BL_KIR_OP_fabs:
-        m->out[0] = m_fabs(m, operand(m, 0));
+        m->out[0] = m_fabs(m, bl_math_operand(m, 0));
         return true;
     case BL_KIR_OP_fcopysign:
         copy_sign(m);
@@ -280,10 +282,10 @@ static bool wide_float(struct bl_math *m)
                                  f64 ? INT64_C(0x0010000000000000) : 0x00800000);
         return true;
     case BL_KIR_OP_fcmp:
-        m->out[0] = bl_math_compare(m, operand(m, 0), operand(m, 1));
+        m->out[0] = bl_math_compare(m, bl_math_operand(m, 0), bl_math_operand(m, 1));
         return m->out[0] != NULL;
     default:
-        return false;
+        return bl_math_approximate(m);
     }
 }
 
@@ -291,7 +293,7 @@ bool bl_math_float(struct bl_math *m)
 {
     if (m->type == BL_KIR_F32 || m->type == BL_KIR_F64)
         return wide_float(m);
-    return false;
+    return bl_kir_type_is_float(m->type) && bl_math_small(m);
 }
 
 /* ---- NaN bits ----------------------------------------------------------------------------------- */
@@ -312,11 +314,31 @@ static bool is_computed(const struct bl_kir_value *value, unsigned depth)
     return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_ftof || def->op == BL_KIR_OP_frint;
 }
 
+/* The 16-bit float under mask. */
+static LLVMValueRef settle_small(struct bl_math *m, LLVMValueRef bits, int64_t mask, enum bl_kir_type type)
+{
+    int64_t infinity = type == BL_KIR_F16 || type == BL_KIR_F16X2 ? 0x7c007c00 : 0x7f807f80;
+    LLVMValueRef nan = m_icmpc(m, LLVMIntUGT, m_andc(m, bits, mask), infinity & mask);
+    return m_select(m, nan, m_orc(m, m_andc(m, bits, ~(mask * 2 + (mask & 1))), mask), bits);
+}
+
 LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value, unsigned width, LLVMValueRef of)
 {
     struct bl_math m = {.cg = cg, .width = width};
 
-    if (value->type != BL_KIR_F32 || LLVMIsConstant(of) || !is_computed(value, 4))
+    if (!bl_kir_type_is_float(value->type) || LLVMIsConstant(of) || !is_computed(value, 4))
         return of;
-    return m_select(&m, m_fcmp(&m, LLVMRealUNO, of, of), m_from_bits(&m, m_const(&m, 32, 0x7fffffff)), of);
+    switch (value->type) {
+    case BL_KIR_F32:
+        return m_select(&m, m_fcmp(&m, LLVMRealUNO, of, of), m_from_bits(&m, m_const(&m, 32, 0x7fffffff)), of);
+    case BL_KIR_F16:
+    case BL_KIR_BF16:
+        return settle_small(&m, of, 0x7fff, value->type);
+    case BL_KIR_F16X2:
+    case BL_KIR_BF16X2:
+        of = settle_small(&m, of, 0x7fff, value->type);
+        return settle_small(&m, of, 0x7fff0000, value->type);
+    default:
+        return of;
+    }
 }
