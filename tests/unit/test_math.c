@@ -588,7 +588,7 @@ static uint64_t ref_element(const struct spec *s, enum bl_kir_type type, const u
     case BL_KIR_OP_fabs:
         return ref_is_nan(type, in[0]) ? ref_nan(type) : in[0] & ~sign;
     case BL_KIR_OP_fcopysign:
-        return ref_is_nan(type, in[1]) ? ref_nan(type) : (in[0] & sign) | (in[1] & ~sign);
+        return (in[0] & sign) | (in[1] & ~sign);
     case BL_KIR_OP_ftestp:
         return ref_testp(s->attr.testp, type, in[0]);
     case BL_KIR_OP_fcmp:

@@ -311,6 +311,7 @@ static bool is_computed(const struct bl_kir_value *value, unsigned depth)
                 return true;
         return false;
     }
+    /* from fadd on the table has arithmetic up to ftanh; fcopysign only moves bits */
     return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_ftof || def->op == BL_KIR_OP_frint;
 }
 

@@ -220,6 +220,7 @@ LLVMValueRef bl_math_fma_f64(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, 
     special = m_fmul(m, a, b);
     special = zero_sign(m, m_fadd(m, special, c), special, c, round);
     near = m_and(m, is_ordinary(m, a), is_ordinary(m, b));
+    special = m_select(m, near, c, special); /* c is infinite or NaN then */
     near = m_and(m, near, m_fcmp(m, LLVMRealOLT, m_fabs(m, c), m_f64(m, __builtin_inf())));
     return m_select(m, near, usual, special);
 }
