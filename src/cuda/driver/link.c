@@ -431,7 +431,7 @@ static void write_prototypes(struct linker *linker, struct bl_buffer *out)
 {
     for (uint32_t i = 0; i < linker->statements.count; i++) {
         struct statement *statement = linker->statements.items[i];
-        if (statement->kind != FUNCTION || statement->dropped || statement->entry)
+        if (statement->kind != FUNCTION || statement->dropped)
             continue;
         write_text(linker, &linker->modules[statement->module], statement->head, out);
         bl_buffer_printf(out, ";\n");
