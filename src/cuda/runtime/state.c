@@ -40,28 +40,40 @@ static cudaError_t attach(int device)
     return bl_rt_error(result);
 }
 
-static bool is_primary(CUcontext context)
+/* The current context is one that the program made current itself, or a primary one from before a reset. Of an active primary one
+ * the runtime takes its own share, so that it outlives the program's release. False: attach anew. */
+static bool adopt(CUcontext context)
 {
-    bool found = false;
-    for (size_t i = 0; i < BL_LEN(primary); i++)
-        found |= primary[i] == context;
-    return found;
+    CUdevice device;
+    CUcontext found = NULL;
+    unsigned flags;
+    int active = 0;
+    unsigned now = atomic_load(&epoch);
+    if (cuCtxGetDevice(&device) != CUDA_SUCCESS || device < 0 || device >= (int)BL_LEN(primary))
+        return false;
+    bool kept = true;
+    pthread_mutex_lock(&lock);
+    if (!primary[device] && cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active &&
+        cuDevicePrimaryCtxRetain(&found, device) == CUDA_SUCCESS) {
+        if (found == context)
+            primary[device] = found;
+        else
+            cuDevicePrimaryCtxRelease(device);
+    } else if (!primary[device]) {
+        kept = cuCtxGetFlags(&flags) == CUDA_SUCCESS; /* made by cuCtxCreate and alive */
+    }
+    pthread_mutex_unlock(&lock);
+    if (kept)
+        thread_epoch = now;
+    return kept;
 }
 
 cudaError_t bl_rt_enter(void)
 {
     CUcontext context = NULL;
     if (__builtin_expect(cuCtxGetCurrent(&context) == CUDA_SUCCESS && context, 1)) {
-        if (__builtin_expect(thread_epoch == atomic_load_explicit(&epoch, memory_order_relaxed), 1))
+        if (__builtin_expect(thread_epoch == atomic_load_explicit(&epoch, memory_order_relaxed), 1) || adopt(context))
             return cudaSuccess;
-        /* A device was reset since: a context that the program made itself stays, a primary one is taken up again. */
-        unsigned flags;
-        if (cuCtxGetFlags(&flags) == CUDA_SUCCESS && !is_primary(context)) {
-            int device = bl_rt_device(), active = 0;
-            cuDevicePrimaryCtxGetState(device, &flags, &active);
-            thread_epoch = atomic_load(&epoch);
-            return cudaSuccess;
-        }
     }
     return attach(thread_device);
 }
