@@ -1,5 +1,5 @@
 /* Checks one instruction against the table of isa.def: its modifiers and types, its operands, and what PTX version and target it
- * needs. Called by the parser, once for each instruction. A cache in each thread maps modifiers and types to rows, so that the
+ * needs. Called by the parser, once for each instruction. A cache in the module maps modifiers and types to rows, so that the
  * common form costs one look-up.
  *
  * Where NVIDIA's document and ptxas disagree this follows ptxas: what that accepts is accepted here. */
@@ -153,9 +153,11 @@ static bool form_is(const struct form *form, const struct bl_ptx_instr *instr)
            !memcmp(form->types, instr->types, instr->type_count);
 }
 
-static const struct form *form_of(const struct bl_ptx_instr *instr)
+static const struct form *form_of(struct bl_ptx_module *module, const struct bl_ptx_instr *instr)
 {
-    static _Thread_local struct form cache[CACHE_SIZE];
+    if (!module->forms) /* not thread-local: that many bytes of static TLS would keep programs from starting */
+        module->forms = BL_NEW_ARRAY(module->arena, struct form, CACHE_SIZE);
+    struct form *cache = module->forms;
     uint32_t hash = (uint32_t)instr->op;
     for (uint32_t m = 0; m < instr->mod_count; m++)
         hash = hash * 0x9e3779b1u + instr->mods[m];
@@ -950,7 +952,7 @@ enum bl_status bl_ptx_check_instr(struct bl_ptx_module *module, struct bl_ptx_fu
     if (instr->guard && instr->guard->type != BL_PTX_PRED)
         return bl_ptx_fail(module, instr->loc, error, BL_SYNTAX, "the guard %.*s has type .%s: expected a predicate",
                            BL_SV(instr->guard->name), bl_ptx_type_name(instr->guard->type));
-    c.form = form = form_of(instr);
+    c.form = form = form_of(module, instr);
     for (uint32_t r = 0; r < form->candidate_count; r++) {
         const struct candidate *candidate = &form->candidates[r];
         if (module->version < candidate->needs_version || !target_fits(module, candidate) || !row_fits(&c, candidate))

@@ -280,6 +280,7 @@ struct bl_ptx_module {
     struct bl_map special_registers; /* those mentioned so far */
     struct bl_map numbers;           /* of "//bl.func" lines */
     uint32_t body_count, error_count;
+    void *forms;        /* the checker's: forms of instructions seen so far */
     bool percent_names; /* a name of module scope starts with % */
 };
 
