@@ -155,7 +155,7 @@ void bl_cg_lanes_end(struct bl_cg_func *f, struct bl_cg_lanes *lanes)
 
 LLVMValueRef bl_cg_array(struct bl_cg_func *f, LLVMTypeRef vector_type, const char *name)
 {
-    return bl_cg_slot(f, LLVMArrayType2(LLVMGetElementType(vector_type), BL_WARP), name);
+    return bl_cg_slot(f, vector_type, name); /* not an array: it would be aligned for its elements only */
 }
 
 LLVMValueRef bl_cg_element(struct bl_cg_func *f, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef lane)
