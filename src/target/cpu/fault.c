@@ -14,8 +14,6 @@
 
 enum { SIGNAL_STACK = 64 << 10 };
 
-__thread struct bl_cpu_core *bl_cpu_here __attribute__((tls_model("initial-exec")));
-
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 enum { SIGNALS = BL_LEN(signals) };
 
@@ -23,8 +21,45 @@ enum { SIGNALS = BL_LEN(signals) };
 static struct sigaction first_action[SIGNALS], latest_action[SIGNALS];
 static bool first_known;
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread int chaining __attribute__((tls_model("initial-exec")));
-static const char stop_mark; /* its address marks the signals of bl_cpu_stop_cores */
+static _Atomic pthread_t chaining; /* the thread that is in a handler of the program's; 0 none */
+static const char stop_mark;       /* its address marks the signals of bl_cpu_stop_cores */
+
+/* ---- whose the thread is ----------------------------------------------------------------------------------- */
+
+/* A handler can't use thread-local variables of a library that was opened at run time: the first use in a thread may
+ * allocate memory. So it looks through all cores for its own.
+ */
+static _Atomic(struct bl_cpu_core *) known_cores;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void bl_cpu_core_known(struct bl_cpu_core *core)
+{
+    pthread_mutex_lock(&known_lock);
+    core->known = atomic_load(&known_cores);
+    atomic_store(&known_cores, core);
+    pthread_mutex_unlock(&known_lock);
+}
+
+void bl_cpu_core_forget(struct bl_cpu_core *core)
+{
+    pthread_mutex_lock(&known_lock);
+    struct bl_cpu_core *at = atomic_load(&known_cores);
+    if (at == core)
+        atomic_store(&known_cores, core->known);
+    for (; at; at = at->known)
+        if (at->known == core)
+            at->known = core->known;
+    pthread_mutex_unlock(&known_lock);
+}
+
+/* The core on whose fiber this thread is; NULL: on none. */
+static struct bl_cpu_core *core_here(void)
+{
+    struct bl_cpu_core *core = atomic_load(&known_cores);
+    while (core && !(core->inside && pthread_equal(core->thread, pthread_self())))
+        core = core->known;
+    return core;
+}
 
 /* ---- the interrupted context --------------------------------------------------------------------------- */
 
@@ -94,7 +129,7 @@ static void note(struct bl_cpu_core *core, int signal, const siginfo_t *info, ui
 /* Whether the signal came from what the core runs. */
 static bool is_kernels(const struct bl_cpu_core *core, int signal, const siginfo_t *info, uintptr_t pc)
 {
-    if (!core || !core->inside || !core->command || info->si_code <= 0)
+    if (!core || info->si_code <= 0)
         return false;
     if (in_code(core, pc) || core->helping)
         return true;
@@ -106,32 +141,31 @@ static void chain(int signal, siginfo_t *info, void *context)
     int i = 0;
     while (signals[i] != signal)
         i++;
-    const struct sigaction *action = chaining ? &first_action[i] : &latest_action[i];
+    bool again = pthread_equal(atomic_load(&chaining), pthread_self()); /* the program's handler called ours */
+    const struct sigaction *action = again ? &first_action[i] : &latest_action[i];
+    atomic_store(&chaining, pthread_self());
     if (action->sa_flags & SA_SIGINFO) {
-        chaining++;
         action->sa_sigaction(signal, info, context);
-        chaining--;
     } else if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN) {
-        chaining++;
         action->sa_handler(signal);
-        chaining--;
     } else if (action->sa_handler == SIG_DFL || info->si_code > 0) {
         struct sigaction fallback = {.sa_handler = SIG_DFL};
         sigaction(signal, &fallback, NULL);
         if (info->si_code <= 0) /* sent: it does not come again by itself */
             raise(signal);
     }
+    atomic_store(&chaining, (pthread_t)0);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *data)
 {
     ucontext_t *context = data;
-    struct bl_cpu_core *core = bl_cpu_here;
+    struct bl_cpu_core *core = core_here();
     uintptr_t pc = context_pc(context);
     int saved = errno;
 
     if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == (const void *)&stop_mark) {
-        if (core && core->inside && core->command && atomic_load(&core->command->stop) && in_code(core, pc)) {
+        if (core && atomic_load(&core->command->stop) && in_code(core, pc)) {
             bl_cpu_trap_set(core, BL_FAULT_NONE, 0, 0, NULL);
             context_go_to(context, core->scheduler);
         }
@@ -150,7 +184,7 @@ void bl_cpu_stop_cores(struct bl_cpu_runner *runner)
 {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)&stop_mark};
     for (struct bl_cpu_core *core = runner->cores; core; core = core->all)
-        if (core->taken && core != bl_cpu_here)
+        if (core->taken && !pthread_equal(core->thread, pthread_self()))
             pthread_sigqueue(core->thread, SIGSEGV, value);
 }
 
@@ -187,10 +221,13 @@ void bl_cpu_signals_check(void)
 /* ---- a stack for the handler ---------------------------------------------------------------------------------- */
 
 static pthread_key_t stack_key;
+static char stack_of_the_program; /* its address is the key's value where the program itself gave the thread one */
 
 static void stack_drop(void *map)
 {
     stack_t now;
+    if (map == &stack_of_the_program)
+        return;
     if (sigaltstack(NULL, &now) == 0 && now.ss_sp == map) {
         stack_t none = {.ss_flags = SS_DISABLE};
         sigaltstack(&none, NULL);
@@ -205,15 +242,16 @@ static void stack_key_make(void)
 
 void bl_cpu_thread_ready(void)
 {
-    static __thread bool ready __attribute__((tls_model("initial-exec")));
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     stack_t now;
 
-    if (ready)
+    pthread_once(&once, stack_key_make);
+    if (pthread_getspecific(stack_key))
         return;
-    ready = true;
-    if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE) && now.ss_size >= SIGNAL_STACK / 2)
+    if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE) && now.ss_size >= SIGNAL_STACK / 2) {
+        pthread_setspecific(stack_key, &stack_of_the_program);
         return;
+    }
     void *map = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     stack_t ours = {.ss_sp = map, .ss_size = SIGNAL_STACK};
     if (map == MAP_FAILED)
@@ -222,7 +260,6 @@ void bl_cpu_thread_ready(void)
         munmap(map, SIGNAL_STACK);
         return;
     }
-    pthread_once(&once, stack_key_make);
     pthread_setspecific(stack_key, map);
 }
 

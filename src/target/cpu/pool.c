@@ -189,6 +189,7 @@ struct bl_cpu_core *bl_cpu_core_take(struct bl_cpu_runner *runner)
         core->index = runner->core_count++;
         core->all = runner->cores;
         runner->cores = core;
+        bl_cpu_core_known(core);
     }
     core->taken = true;
     core->thread = pthread_self();
@@ -204,6 +205,7 @@ void bl_cpu_core_give(struct bl_cpu_core *core)
 
 static void core_free(struct bl_cpu_core *core)
 {
+    bl_cpu_core_forget(core);
     while (core->spare) {
         struct bl_cpu_cta *cta = core->spare;
         core->spare = cta->next;

@@ -198,9 +198,7 @@ static bool execute(struct bl_cpu_command *command, struct bl_cpu_core *core)
     }
     core->command = command;
     bl_cpu_thread_ready();
-    bl_cpu_here = core;
     finished = command->kind == BL_CPU_LAUNCH ? bl_cpu_run_grid(core) : bl_cpu_run_transfer(core);
-    bl_cpu_here = NULL;
     core->command = NULL;
     return finished;
 }

@@ -211,8 +211,9 @@ struct bl_cpu_trap {
 };
 
 struct bl_cpu_core {
-    struct bl_cpu_core *next; /* spare ones */
-    struct bl_cpu_core *all;  /* the next of all */
+    struct bl_cpu_core *next;  /* spare ones */
+    struct bl_cpu_core *all;   /* the next of all of its runner */
+    struct bl_cpu_core *known; /* the next of all of the process, for the signal handler (fault.c) */
     struct bl_cpu_runner *runner;
     uint32_t index;
     bool taken;       /* (lock) */
@@ -257,8 +258,6 @@ struct bl_cpu_cta {
     struct bl_cpu_fiber fibers[BL_CPU_MAX_WARPS];
     struct bl_cpu_warp warps[BL_CPU_MAX_WARPS];
 };
-
-extern __thread struct bl_cpu_core *bl_cpu_here __attribute__((tls_model("initial-exec")));
 
 /* Claims pieces; false: none left. */
 bool bl_cpu_claim(struct bl_cpu_core *core, uint64_t count);
@@ -320,6 +319,8 @@ void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *
 /* fault.c */
 void bl_cpu_signals_check(void); /* our handlers stand; called by every launch */
 void bl_cpu_thread_ready(void);  /* this thread has a stack for signal handlers */
+void bl_cpu_core_known(struct bl_cpu_core *core);
+void bl_cpu_core_forget(struct bl_cpu_core *core);
 /* Turns the core's trap into the runner's fault and stops the command. On the scheduler's stack, without the lock. */
 void bl_cpu_trap_report(struct bl_cpu_core *core);
 /* What a trap with this text says; text as in struct bl_cpu_trap. */
