@@ -209,6 +209,8 @@ static enum bl_status host_work(void *context)
     else if (call->elf.header.e_type == ET_REL && bl_elf_find_type(&call->elf, SHT_SYMTAB, &symbols))
         read_imports(call, symbols.bytes, bl_elf_section(&call->elf, symbols.link).bytes, UINT64_MAX);
     read_strings(call);
+    if (call->host->has_static_cudart)
+        bl_host_find_calls(call->arena, &call->elf, call->host);
     return BL_OK;
 }
 

@@ -68,7 +68,8 @@ struct bl_host_elf {
     BL_ARRAY(struct bl_sv) needed, rpath, runpath;
     BL_ARRAY(struct bl_sv) imports;      /* undefined dynamic symbols */
     BL_ARRAY(struct bl_sv) strings_cuda; /* "cu…"/"cuda…" names in its read-only data: what a static runtime looks up at run time */
-    bool has_static_cudart;              /* found by its symbols or strings */
+    BL_ARRAY(struct bl_sv) calls_cuda; /* functions of a static runtime that the program's own code calls; none if stripped */
+    bool has_static_cudart;            /* found by its symbols or strings */
 };
 /* Only machine, is_32bit, is_executable, is_static and has_interpreter: reads a few pages of a mapped file. */
 enum bl_status bl_host_elf_read_head(struct bl_sv bytes, struct bl_host_elf *elf, struct bl_error *error);

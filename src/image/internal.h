@@ -37,4 +37,8 @@ bool bl_ptx_header(struct bl_sv text, struct bl_image *image);
 enum bl_status bl_cubin_architecture(struct bl_sv bytes, uint32_t *sm, char *suffix, struct bl_error *error);
 bool bl_cubin_is(struct bl_sv bytes);
 
+struct bl_elf;
+/* Fills calls_cuda of a program with a static runtime. */
+void bl_host_find_calls(struct bl_arena *arena, const struct bl_elf *elf, struct bl_host_elf *host);
+
 #endif

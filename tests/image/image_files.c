@@ -1,5 +1,5 @@
 /* What src/image finds in real files: image_files FILE EXPECTED…, with EXPECTED such as ptx:75:zstd, cubin:90a:plain, kernel:NAME
- * (in some cubin), or import:NAME, runtime:static. Each must be there; the PTX must be text that names a kernel. */
+ * (in some cubin), or import:NAME, call:NAME, runtime:static. Each must be there; the PTX must be text that names a kernel. */
 #include "image/image.h"
 
 #include <stdio.h>
@@ -58,6 +58,8 @@ static bool read(struct found *found, const char *path, struct bl_error *error)
         return true;
     for (uint32_t i = 0; i < host.imports.count; i++)
         add(found, bl_arena_printf(&found->arena, "import:%.*s", BL_SV(host.imports.items[i])));
+    for (uint32_t i = 0; i < host.calls_cuda.count; i++)
+        add(found, bl_arena_printf(&found->arena, "call:%.*s", BL_SV(host.calls_cuda.items[i])));
     add(found, host.has_static_cudart ? "runtime:static" : "runtime:none");
     return true;
 }
