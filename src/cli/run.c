@@ -169,7 +169,7 @@ enum { OWN_MACHINE = EM_AARCH64 };
 static int check_elf(const char *path, const struct bl_host_elf *elf, mode_t mode)
 {
     char name[32];
-    if (elf->machine != OWN_MACHINE || elf->is_32bit) {
+    if (elf->machine != OWN_MACHINE || elf->is_32bit || elf->is_big_endian) {
         bl_cli_say("%s is a program for another processor (%s%s); Bailey's libraries here are for %s", path,
                    machine_name(elf->machine, name, sizeof(name)), elf->is_32bit && elf->machine == EM_X86_64 ? ", 32-bit" : "",
                    OWN_MACHINE == EM_X86_64 ? "x86-64" : "Arm, 64-bit");

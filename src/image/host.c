@@ -185,7 +185,10 @@ static enum bl_status open_host(struct bl_sv bytes, struct bl_elf *elf, struct b
         memcpy(&header, bytes.data, 20);
         host->machine = header.e_machine;
         host->is_32bit = header.e_ident[EI_CLASS] == ELFCLASS32;
-        if (host->is_32bit || header.e_ident[EI_DATA] != ELFDATA2LSB)
+        host->is_big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+        if (host->is_big_endian)
+            host->machine = __builtin_bswap16(host->machine);
+        if (host->is_32bit || host->is_big_endian)
             return BL_OK;
     }
     enum bl_status status = bl_elf_open(bytes, elf, error);
@@ -203,6 +206,7 @@ static enum bl_status host_work(void *context)
         return status;
     struct bl_sv table = dynamic_table(&call->elf);
     struct dynamic dynamic = read_tables(&call->elf, table);
+    call->host->has_dynamic = dynamic.present;
     read_needs(call, table, &dynamic);
     if (dynamic.present)
         read_imports(call, dynamic.symbols, dynamic.strings, symbol_limit(&dynamic));

@@ -62,9 +62,9 @@ enum bl_status bl_cubin_read(struct bl_arena *arena, struct bl_sv bytes, struct 
 
 /* A host ELF file: what it needs and imports, for inspect and run. */
 struct bl_host_elf {
-    uint16_t machine; /* EM_X86_64 … */
-    bool is_32bit;    /* then only machine is filled in; the same for big-endian files */
-    bool is_executable, is_static, has_interpreter;
+    uint16_t machine;             /* EM_X86_64 … */
+    bool is_32bit, is_big_endian; /* then nothing but machine is filled in */
+    bool is_executable, is_static, has_interpreter, has_dynamic;
     BL_ARRAY(struct bl_sv) needed, rpath, runpath;
     BL_ARRAY(struct bl_sv) imports;      /* undefined dynamic symbols */
     BL_ARRAY(struct bl_sv) strings_cuda; /* "cu…"/"cuda…" names in its read-only data: what a static runtime looks up at run time */
