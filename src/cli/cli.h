@@ -34,6 +34,8 @@ char *bl_cli_path(const char *part);
 /* If argv[*at] is the option --name: its value (from --name=VALUE, or the next argument, and *at moves on), else NULL. A missing
  * value gives "". */
 const char *bl_cli_option(int argc, char **argv, int *at, const char *name);
+/* The bytes of the well-formed UTF-8 character at text (the Unicode standard, table 3-7); 0 where there is none. */
+size_t bl_cli_utf8_length(const unsigned char *text, size_t size);
 /* The nearest command or NULL. */
 const char *bl_cli_nearest(const char *word);
 

@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* The bytes of a well-formed UTF-8 character at text (the Unicode standard, table 3-7); 0 where there is none. */
-static size_t utf8_length(const unsigned char *text, size_t size)
+size_t bl_cli_utf8_length(const unsigned char *text, size_t size)
 {
     unsigned char first = text[0];
     size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
@@ -25,7 +24,7 @@ static void quote(struct bl_buffer *out, struct bl_sv text)
     bl_buffer_add(out, "\"", 1);
     for (size_t i = 0, length; i < text.size; i += length) {
         const unsigned char *at = (const unsigned char *)text.data + i;
-        length = utf8_length(at, text.size - i);
+        length = bl_cli_utf8_length(at, text.size - i);
         if (!length) { /* not text: the replacement character */
             bl_buffer_add(out, "\\ufffd", 6);
             length = 1;

@@ -48,24 +48,24 @@ static bool expected_driver(const struct bl_cli_gpu *gpu)
     case BL_CLI_INTEL:
         return !strcmp(gpu->driver, "i915") || !strcmp(gpu->driver, "xe");
     default:
-        return !strcmp(gpu->driver, "nvidia") || !strcmp(gpu->driver, "nouveau");
+        return true; /* no device of ours needs NVIDIA's own driver */
     }
 }
 
 static void check_driver(struct bl_cli_machine *machine, const struct bl_cli_gpu *gpu)
 {
-    static const char *const wanted[] = {"amdgpu", "i915 or xe", "nvidia"};
-    static const char *const load[] = {"sudo modprobe amdgpu", "sudo modprobe i915", NULL};
-    static const char *const debian[] = {"firmware-amd-graphics", "firmware-misc-nonfree", ""};
-    static const char *const fedora[] = {"amd-gpu-firmware", "intel-gpu-firmware", ""};
-    if (expected_driver(gpu))
+    static const char *const wanted[] = {"amdgpu", "i915 or xe"};
+    static const char *const load[] = {"sudo modprobe amdgpu", "sudo modprobe i915"};
+    static const char *const debian[] = {"firmware-amd-graphics", "firmware-misc-nonfree"};
+    static const char *const fedora[] = {"amd-gpu-firmware", "intel-gpu-firmware"};
+    if (gpu->vendor == BL_CLI_NVIDIA || expected_driver(gpu))
         return;
     const char *has = gpu->driver ? gpu->driver : "none";
     find(machine, gpu->address,
          bl_arena_printf(machine->arena, "%s: the kernel driver %s is not bound to it (bound: %s)", names[gpu->vendor],
                          wanted[gpu->vendor], has),
          load[gpu->vendor]);
-    if (!gpu->driver && gpu->vendor != BL_CLI_NVIDIA)
+    if (!gpu->driver)
         find(machine, gpu->address, "if loading it fails: its firmware may be missing; then restart",
              install(machine, debian[gpu->vendor], fedora[gpu->vendor]));
 }
@@ -85,14 +85,14 @@ static void check_access(struct bl_cli_machine *machine, const char *about, cons
                              group),
              NULL);
     else
-        find(machine, about, bl_arena_printf(machine->arena, "%s: no permission; then log in again", node->path),
+        find(machine, about, bl_arena_printf(machine->arena, "%s: no permission; join its group, then log in again", node->path),
              !strcmp(group, "root") ? "sudo udevadm trigger"
                                     : bl_arena_printf(machine->arena, "sudo usermod -aG %s %s", group, machine->user));
 }
 
 static void check_render_node(struct bl_cli_machine *machine, const struct bl_cli_gpu *gpu)
 {
-    if (!expected_driver(gpu))
+    if (!expected_driver(gpu) || gpu->vendor == BL_CLI_NVIDIA)
         return;
     if (!gpu->render.path)
         find(machine, gpu->address, "the driver made no render node for it; see the kernel's log", "sudo dmesg | grep -i drm");

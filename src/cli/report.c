@@ -28,12 +28,17 @@ static const char *architecture(const struct bl_image *image, char *text, size_t
     return text;
 }
 
-/* Text from a file onto the terminal: what could steer it becomes a question mark. */
+/* Text from a file onto the terminal: what could steer it, or is no text, becomes a question mark. */
 static void print_text(struct bl_sv text)
 {
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        putchar(c < 0x20 || c == 0x7f ? '?' : c);
+    for (size_t i = 0, length; i < text.size; i += BL_MAX(length, (size_t)1)) {
+        const unsigned char *at = (const unsigned char *)text.data + i;
+        length = bl_cli_utf8_length(at, text.size - i);
+        bool control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && length == 2 && at[1] < 0xa0);
+        if (length && !control)
+            fwrite(at, 1, length, stdout);
+        else
+            putchar('?');
     }
 }
 

@@ -10,7 +10,7 @@ import unittest
 
 import tree
 
-COMMANDS = ("run", "nvcc", "help", "version")
+COMMANDS = ("run", "inspect", "doctor", "nvcc", "help", "version")
 
 
 class Words(tree.Tree):
@@ -38,7 +38,7 @@ class Words(tree.Tree):
         self.assertEqual(self.run_bailey("version", "now").returncode, 2)
 
     def test_unknown_words(self):
-        for args, says in ((["rum"], "did you mean run?"), (["help", "vresion"], "version?"),
+        for args, says in ((["rum"], "did you mean run?"), (["docter"], "did you mean doctor?"), (["help", "inpsect"], "inspect?"),
                            (["frobnicate"], "no command frobnicate"), (["--frob"], "unknown option --frob"),
                            (["/bin/true"], "bailey run /bin/true"), (["run"], "no program"), (["run", "--frob", "x"], "--frob"),
                            (["run", "--device", "tpu", "true"], "tpu"), (["run", "--device"], "device"),
