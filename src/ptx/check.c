@@ -259,7 +259,9 @@ static struct wanted wanted_of(const struct check *c, const struct bl_ptx_isa_op
     w.bits = bl_ptx_type_bits(w.type);
     if (spec->is_double)
         w.bits *= 2;
-    if (spec->width)
+    if (spec->width == BL_PTX_ISA_ANY_WIDTH)
+        w.width = 1;
+    else if (spec->width)
         w.width = spec->width == BL_PTX_ISA_MOD_WIDTH ? c->form->width : spec->width;
     return w;
 }
@@ -319,7 +321,7 @@ static bool check_register(struct check *c, const struct bl_ptx_operand *o, cons
 
 static bool check_immediate(struct check *c, const struct bl_ptx_operand *o, const struct wanted *w)
 {
-    enum type_class want = class_of(w->type);
+    enum type_class want = w->spec->type_place == BL_PTX_ISA_ANY_INT ? CLASS_INT : class_of(w->type);
     char name[64];
     if (w->spec->letter == 'q' && o->kind == BL_PTX_INT)
         return true;
@@ -369,7 +371,9 @@ static bool writes_address(const struct bl_ptx_instr *instr)
 
 static bool check_address(struct check *c, const struct bl_ptx_operand *o, const struct wanted *w)
 {
-    enum bl_ptx_space space = w->spec->space ? w->spec->space : (enum bl_ptx_space)c->form->space;
+    /* an instruction that names no space takes generic addresses */
+    bool named = w->spec->space && c->form->space;
+    enum bl_ptx_space space = named ? w->spec->space : (enum bl_ptx_space)c->form->space;
     const struct bl_ptx_symbol *s = o->symbol;
     if (o->kind != BL_PTX_ADDRESS)
         return fault(c, o, "expected an address: [register + offset] or [variable + offset]");
@@ -514,7 +518,11 @@ static bool check_operand(struct check *c, const struct bl_ptx_isa_operand *spec
         return check_pair(c, o, &w);
     if (spec->pair_always)
         return fault(c, o, "expected a second result: d|p");
-    if (w.width == 1 || (spec->single_allowed && o->kind != BL_PTX_VECTOR))
+    if (o->kind == BL_PTX_VECTOR && (spec->width == 1 || spec->width == BL_PTX_ISA_ANY_WIDTH)) {
+        w.width = spec->width == 1 ? 1 : o->item_count;
+        return check_elements(c, o, &w);
+    }
+    if (w.width == 1)
         return check_scalar(c, o, &w);
     if (spec->sink && o->kind == BL_PTX_SINK && spec->width != BL_PTX_ISA_MOD_WIDTH)
         return true;
@@ -963,7 +971,7 @@ enum bl_status bl_ptx_check_instr(struct bl_ptx_module *module, struct bl_ptx_fu
         instr->row = candidate->row;
         return BL_OK;
     }
-    instr->row = open_row(instr->op);
+    instr->row = form->candidate_count ? NULL : open_row(instr->op);
     if (instr->row)
         return BL_OK;
     for (uint32_t r = 0; r < form->candidate_count; r++)

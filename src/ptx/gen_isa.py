@@ -43,10 +43,9 @@ class Operand:
         if '&' in marks:
             marks, self.condition = marks.split('&')
         self.vector = None
-        v = re.search(r'\*(\?)?(\d+|v)', marks)
-        self.single_allowed = bool(v and v[1])
+        v = re.search(r'\*(\d+|v|\+)', marks)
         if v:
-            self.vector = v[2]
+            self.vector = v[1]
             marks = marks.replace(v[0], '')
         self.pair = '|p' in marks
         self.pair_always = '|p!' in marks
@@ -218,8 +217,8 @@ class Isa:
         else:
             fields.append('.type_place = BL_PTX_ISA_NO_PLACE, .type = BL_PTX_' + o.type.upper())
         if o.vector:
-            fields.append('.width = ' + ('BL_PTX_ISA_MOD_WIDTH' if o.vector == 'v' else o.vector))
-        for name in ('double', 'wider', 'sink', 'pair', 'pair_always', 'negation', 'selector', 'optional', 'single_allowed'):
+            fields.append('.width = ' + {'v': 'BL_PTX_ISA_MOD_WIDTH', '+': 'BL_PTX_ISA_ANY_WIDTH'}.get(o.vector, o.vector))
+        for name in ('double', 'wider', 'sink', 'pair', 'pair_always', 'negation', 'selector', 'optional'):
             if getattr(o, name):
                 fields.append('.%s = true' % ('is_' + name if name == 'double' else name))
         if o.range and o.letter == 'm':
@@ -259,6 +258,16 @@ class Isa:
             return '[%d' + str(n) + ']'
         if o.letter == 'i':
             return o.range.partition(':')[0] if o.range else '1'
+        if o.letter == 't':
+            dim = int(next((w[0] for w in chosen if re.fullmatch(r'[1-5]d', w)), 2))
+            if row.op == 'cp':
+                return '[%d1, {' + ', '.join('%%r%d' % (k + 1) for k in range(dim)) + '}]'
+            geometry = next(w for w in chosen if re.fullmatch(r'a?[123]d|a?cube|a?2dms', w))
+            width = {'1d': 1, '2d': 2, '3d': 4, 'a1d': 2, 'a2d': 4, 'cube': 4, 'acube': 4, '2dms': 4, 'a2dms': 4}[geometry]
+            f = '%f' if types[-1] == 'f32' and row.op in ('tex', 'tld4') else '%r'
+            first = '%r' if geometry.startswith('a') else f
+            kinds = [first] + [f] * (width - 1)
+            return '[%d1, {' + ', '.join(r + str(k + 20) for k, r in enumerate(kinds)) + '}]'
         if o.letter == 's':
             return '_'
         if o.letter == 'l':
@@ -275,12 +284,31 @@ class Isa:
         if o.vector == 'v':
             width = next((int(w[1:]) for w in chosen if re.fullmatch(r'v\d', w)), 1)
         elif o.vector:
-            width = int(o.vector)
-        if width > 1 or (o.vector and o.vector != 'v' and not o.single_allowed):
+            width = self.any_width(row, row.operands.index(o), chosen, types) if o.vector == '+' else int(o.vector)
+        if width > 1 or (o.vector or '+') not in 'v+' or row.op == 'wmma':
             text = '{' + ', '.join(one(n + k) for k in range(width)) + '}'
         if o.pair_always:
             text += '|%p' + str(n)
         return text
+
+    @staticmethod
+    def any_width(row, n, chosen, types):
+        """What width a vector of any width has in an example."""
+        shape = next((w for w in chosen if re.fullmatch(r'm\d+n\d+k\d+', w)), None)
+        if row.op == 'wmma':
+            part = 'dabc'[n] if 'mma' in chosen else next(w for w in chosen if w in ('a', 'b', 'c', 'd'))
+            t = types[0] if part in 'abcd' and 'mma' not in chosen else types[-1] if part == 'c' else types[0]
+            if part in 'ab':
+                t = 'f16' if 'mma' in chosen and len(types) == 2 else types[1] if 'mma' in chosen else t
+                if shape in ('m8n8k4', 'm8n8k32', 'm8n8k128'):
+                    return 1
+                if t in ('s8', 'u8', 'bf16', 'tf32'):
+                    eights = {'m16n16k16': 2, 'm16n16k8': 4}.get(shape) or (1 if (part == 'a') == (shape == 'm8n32k16') else 4)
+                    return eights * (2 if t == 'bf16' else 1)
+                return 8
+            return 2 if shape in ('m8n8k4', 'm8n8k32', 'm8n8k128') else 4 if t == 'f16' else 8
+        geometry = next((w for w in chosen if re.fullmatch(r'a?[123]d|a?cube|a?2dms', w)), '1d')
+        return {'1d': 1, '2d': 2, '3d': 4, 'a1d': 1, 'a2d': 2, 'cube': 4, 'acube': 4}.get(geometry, 1)
 
     def example(self, row, rng):
         """(instruction, version, sm list): a random choice of words and operands that the row allows."""

@@ -21,6 +21,7 @@ enum {
     BL_PTX_ISA_NO_PLACE = 255,  /* type says it, or the operand has none */
     BL_PTX_ISA_ANY_INT = 254,   /* an integer or untyped register of 32 or 64 bits */
     BL_PTX_ISA_MOD_WIDTH = 255, /* as the modifier .v2, .v4 or .v8 says, 1 without */
+    BL_PTX_ISA_ANY_WIDTH = 254, /* any vector, or none */
 };
 
 /* One operand of a signature; the letters stand at the head of isa.def. */
@@ -30,7 +31,7 @@ struct bl_ptx_isa_operand {
     enum bl_ptx_type type; /* with BL_PTX_ISA_NO_PLACE */
     uint8_t width;         /* 0: no vector; elements of { } */
     uint8_t condition;     /* 0: none; else the operand stands there if and only if place condition - 1 is filled */
-    bool is_double, wider, sink, pair, pair_always, negation, selector, optional, single_allowed;
+    bool is_double, wider, sink, pair, pair_always, negation, selector, optional;
     enum bl_ptx_space space; /* of an address; GENERIC: as the instruction says */
     bool has_range;
     int32_t low, high; /* of an immediate, both allowed */
