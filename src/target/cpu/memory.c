@@ -21,7 +21,8 @@ enum {
     HUGE_PAGE = 2 << 20,
     CLASS_MAX = 24,
     KINDS = BL_ALLOC_MANAGED + 1,
-    RETRIES = 100000, /* of a look-up that meets a writer; a writer is done in microseconds */
+    SPINS = 100, /* of a look-up that meets a writer, before it lets others run */
+    RETRIES = 10000,
 };
 /* Freed mappings kept for the next allocation of their size, in bytes together, and the largest one kept. */
 static const uint64_t kept_max = 256u << 20, kept_largest = 64u << 20;
@@ -197,20 +198,39 @@ static bool look_up(struct bl_cpu_memory *memory, uint64_t address, struct place
     return block_size == 0 || block_at(region, place->base, block_size, address, place);
 }
 
-/* Takes no lock and allocates nothing: also for signal handlers. */
-static bool find(struct bl_cpu_memory *memory, uint64_t address, struct place *place)
+enum answer { ABSENT, PRESENT, BUSY };
+
+/* Takes no lock and allocates nothing: also for signal handlers. BUSY: a writer stands in the way for long, most likely one that
+ * was interrupted. */
+static enum answer find(struct bl_cpu_memory *memory, uint64_t address, struct place *place)
 {
     for (int i = 0; i < RETRIES; i++) {
         uint32_t before = atomic_load_explicit(&memory->sequence, memory_order_acquire);
         bool found;
-        if (before & 1)
+        if (before & 1) {
+            if (i >= SPINS)
+                sched_yield();
             continue;
+        }
         found = look_up(memory, address, place);
         atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&memory->sequence, memory_order_relaxed) == before)
-            return found;
+            return found ? PRESENT : ABSENT;
     }
-    return false;
+    return BUSY;
+}
+
+/* For ordinary threads: waits for the writer if need be. */
+static bool find_surely(struct bl_cpu_memory *memory, uint64_t address, struct place *place)
+{
+    enum answer answer = find(memory, address, place);
+
+    if (answer == BUSY) {
+        pthread_mutex_lock(&memory->lock);
+        answer = find(memory, address, place);
+        pthread_mutex_unlock(&memory->lock);
+    }
+    return answer == PRESENT;
 }
 
 /* ---- mappings --------------------------------------------------------------------------------- */
@@ -515,10 +535,10 @@ static enum bl_status take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind
     uint64_t left, taken = 0;
     uint32_t class;
 
-    align = BL_MAX(align, (uint64_t)ALIGN);
     if (size == 0 || align & (align - 1) || (unsigned)kind >= KINDS)
         return bl_fail(error, BL_INVALID, "allocation of %llu bytes aligned to %llu", (unsigned long long)size,
                        (unsigned long long)align);
+    align = BL_MAX(align, (uint64_t)ALIGN);
     if (size >= ask_system) {
         uint64_t available = system_free();
         if (size > available)
@@ -543,7 +563,7 @@ static enum bl_status give_back(struct bl_cpu_memory *memory, uint64_t address, 
     struct place place;
 
     pthread_mutex_lock(&memory->lock);
-    if (find(memory, address, &place) && place.base == address && place.region->internal == internal) {
+    if (find(memory, address, &place) == PRESENT && place.base == address && place.region->internal == internal) {
         status = BL_OK;
         if (place.region->block_size)
             slab_give_back(memory, place.region, address);
@@ -611,7 +631,7 @@ bool bl_cpu_memory_find(struct bl_cpu_device *device, uint64_t address, uint64_t
 {
     struct place place;
 
-    if (!find(device->memory, address, &place))
+    if (find(device->memory, address, &place) != PRESENT)
         return false;
     *base = place.base;
     *size = place.size;
@@ -633,7 +653,7 @@ enum bl_status bl_cpu_range(struct bl_device *device, uint64_t address, uint64_t
 {
     struct place place;
 
-    if (!find(((struct bl_cpu_device *)device)->memory, address, &place))
+    if (!find_surely(((struct bl_cpu_device *)device)->memory, address, &place))
         return BL_NOT_FOUND;
     *base = place.base;
     *size = place.size;
