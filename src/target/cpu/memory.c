@@ -61,6 +61,7 @@ struct bl_cpu_memory {
     pthread_mutex_t lock;
     uint64_t page; /* bytes of one */
     uint64_t total, used;
+    uint64_t at_start; /* bytes that the machine had free when the device was made */
     uint32_t class_count, class_size[CLASS_MAX];
     struct region *partial[KINDS][CLASS_MAX];
     struct region *unused[CLASS_MAX + 1]; /* records to use again; the last list: of large ones */
@@ -585,6 +586,7 @@ enum bl_status bl_cpu_memory_create(uint64_t total, struct bl_cpu_memory **resul
     pthread_mutex_init(&memory->lock, NULL);
     memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
     memory->total = total;
+    memory->at_start = BL_MIN(total, system_free());
     make_classes(memory);
     *result = memory;
     return BL_OK;
@@ -661,13 +663,14 @@ enum bl_status bl_cpu_range(struct bl_device *device, uint64_t address, uint64_t
     return BL_OK;
 }
 
+/* What is free goes down by what is allocated, as programs expect: so not what the system says now, since pages that were never
+ * touched cost it nothing. */
 void bl_cpu_memory_info(struct bl_device *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     struct bl_cpu_memory *memory = ((struct bl_cpu_device *)device)->memory;
-    uint64_t available = system_free();
 
     pthread_mutex_lock(&memory->lock);
-    *free_bytes = BL_MIN(memory->total - BL_MIN(memory->total, memory->used), available);
+    *free_bytes = memory->at_start - BL_MIN(memory->at_start, memory->used);
     *total_bytes = memory->total;
     pthread_mutex_unlock(&memory->lock);
 }
