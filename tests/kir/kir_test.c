@@ -129,6 +129,12 @@ static enum bl_status run_pass(struct bl_kir_module *module, const char *what, s
             status = bl_kir_ssa(func, error);
         else if (strcmp(what, "dce") == 0)
             bl_kir_dce(func);
+        else if (strcmp(what, "simplify") == 0)
+            bl_kir_simplify(func);
+        else if (strcmp(what, "spaces") == 0)
+            bl_kir_infer_spaces(func);
+        else if (strcmp(what, "align") == 0)
+            bl_kir_infer_align(func);
         else if (strcmp(what, "renumber") == 0)
             bl_kir_renumber(func);
         else
