@@ -2,7 +2,7 @@
  * date; keeps both. Works on low bits that are zero: of symbols, frames and constants, through sums, products and phis. */
 #include "kir/kir.h"
 
-enum { MOST = 12 /* 4096 bytes: more says nothing to any target */ };
+enum { MOST = 4 /* 16 bytes: what every target gives the start of a stack frame and of shared memory; no access asks for more */ };
 
 struct align {
     struct bl_kir_func *func;
