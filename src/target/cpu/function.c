@@ -36,6 +36,10 @@ LLVMValueRef bl_cg_slot(struct bl_cg_func *f, LLVMTypeRef type, const char *name
 {
     LLVMBasicBlockRef here = go_to_entry(f);
     LLVMValueRef slot = LLVMBuildAlloca(f->cg->builder, type, name);
+    /* An array of lanes is also written and read as a whole vector, which LLVM takes to be aligned to its size: 256 bytes for
+     * 32 lanes of 64 bits. */
+    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind)
+        LLVMSetAlignment(slot, 256);
     go_back(f, here);
     return slot;
 }
