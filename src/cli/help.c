@@ -24,10 +24,12 @@ static const char environment_help[] =
     "  BAILEY_CACHE_DIR=DIR      where they are kept (default: $XDG_CACHE_HOME/bailey, else ~/.cache/bailey)\n"
     "  BAILEY_CACHE_SIZE=SIZE    bytes that may be kept, K, M or G may follow (default 1G)\n"
     "  BAILEY_CC=FILE            the compiler helper (default: libexec/bailey/bailey-cc beside this program)\n"
+    "  BAILEY_OPTIMIZE=0..3      how hard kernels are optimised (default 2)\n"
     "  BAILEY_CLANG=FILE         the clang that bailey nvcc calls\n"
     "  BAILEY_COMPILE_TIMEOUT=S  seconds after which the helper counts as hung\n"
     "\n"
     "For tests of Bailey itself:\n"
+    "  BAILEY_VALIDATE=1         every pass over a kernel is checked\n"
     "  BAILEY_TEST_FAULT=KIND:N  the N-th call of KIND (alloc, read, mmap, spawn) fails\n";
 
 static void print_overview(void)
