@@ -14,7 +14,12 @@
 
 enum { SIGNAL_STACK = 64 << 10 };
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int signals[] = {
+    SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+#if defined(__aarch64__)
+    SIGTRAP, /* what a compiler's trap instruction raises there */
+#endif
+};
 enum { SIGNALS = BL_LEN(signals) };
 
 /* What stood before ours: at first, and what the program put over ours later. */
@@ -111,7 +116,7 @@ static void note(struct bl_cpu_core *core, int signal, const siginfo_t *info, ui
     enum bl_fault_kind kind = BL_FAULT_ILLEGAL_ADDRESS;
     const char *text = NULL;
 
-    if (signal == SIGILL)
+    if (signal == SIGILL || signal == SIGTRAP)
         kind = BL_FAULT_ILLEGAL_INSTRUCTION;
     else if (signal == SIGFPE)
         kind = BL_FAULT_ILLEGAL_INSTRUCTION, text = "illegal division";
@@ -216,6 +221,14 @@ void bl_cpu_signals_check(void)
     pthread_mutex_lock(&install_lock);
     install();
     pthread_mutex_unlock(&install_lock);
+}
+
+/* A worker takes no signal of the program's, and all that are a kernel's. */
+void bl_cpu_worker_signals(sigset_t *blocked)
+{
+    sigfillset(blocked);
+    for (int i = 0; i < SIGNALS; i++)
+        sigdelset(blocked, signals[i]);
 }
 
 /* ---- a stack for the handler ---------------------------------------------------------------------------------- */

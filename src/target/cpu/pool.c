@@ -134,20 +134,15 @@ static void *worker(void *data)
     return NULL;
 }
 
-/* Workers take no signals of the program's; those of a fault can't be blocked. */
 static bool spawn(struct bl_cpu_runner *runner)
 {
-    sigset_t all, old;
+    sigset_t blocked, old;
     char name[16];
 
     if (runner->threads == runner->workers + BL_CPU_EXTRA_THREADS || runner->quit || bl_fault_due("spawn"))
         return false;
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGFPE);
-    sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bl_cpu_worker_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
     bool done = pthread_create(&runner->handles[runner->threads], NULL, worker, runner) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!done)

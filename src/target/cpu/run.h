@@ -9,6 +9,7 @@
 #define BAILEY_CPU_RUN_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/queue.h>
 
 #include "target/cpu/runtime.h"
@@ -216,12 +217,12 @@ struct bl_cpu_core {
     struct bl_cpu_core *known; /* the next of all of the process, for the signal handler (fault.c) */
     struct bl_cpu_runner *runner;
     uint32_t index;
-    bool taken;       /* (lock) */
-    pthread_t thread; /* that has taken it */
+    bool taken;               /* (lock) */
+    _Atomic pthread_t thread; /* that has taken it; other threads' signal handlers read it */
     struct bl_cpu_command *command;
     uint64_t first, end;             /* pieces claimed */
     void *scheduler;                 /* stack pointer to go back to */
-    bool inside;                     /* on a fiber, on behalf of the command */
+    atomic_bool inside;              /* on a fiber, on behalf of the command */
     uint32_t helping;                /* in a runtime function that touches the kernel's memory, or in a copy */
     struct bl_cpu_fiber *fiber;      /* that runs */
     struct bl_cpu_fiber plain, deep; /* for work without barriers; deep: for kernels with recursion */
@@ -319,6 +320,7 @@ void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *
 /* fault.c */
 void bl_cpu_signals_check(void); /* our handlers stand; called by every launch */
 void bl_cpu_thread_ready(void);  /* this thread has a stack for signal handlers */
+void bl_cpu_worker_signals(sigset_t *blocked);
 void bl_cpu_core_known(struct bl_cpu_core *core);
 void bl_cpu_core_forget(struct bl_cpu_core *core);
 /* Turns the core's trap into the runner's fault and stops the command. On the scheduler's stack, without the lock. */
