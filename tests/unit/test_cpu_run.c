@@ -967,7 +967,7 @@ static void test_fault_between_barriers(void **state)
     struct bl_fault fault;
     int good = 1;
     for (int i = 0; i < 3; i++) {
-        expect_fault(&kernel, 100, 128, PARAMS(0x777000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+        expect_fault(&kernel, 100, 128, PARAMS(0x3000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
         assert_int_equal(fault.tid[0], 96);
         assert_int_equal(fault.ctaid[0], 7);
         assert_int_equal(run(&kernel, 100, 128, PARAMS(ADDRESS(&good))), BL_OK);

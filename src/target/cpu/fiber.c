@@ -14,8 +14,9 @@
 enum {
     PLAIN_STACK = 512 << 10,
     WARP_STACK = 128 << 10, /* committed as it is touched */
-    DEEP_STACK = 8 << 20,   /* recursion */
-    DEEP_PER_LIMIT = 128,   /* bytes of machine stack for a byte of the stack limit: 32 lanes and their registers */
+    HUGE_PAGE = 2 << 20,
+    DEEP_STACK = 8 << 20, /* recursion */
+    DEEP_PER_LIMIT = 128, /* bytes of machine stack for a byte of the stack limit: 32 lanes and their registers */
     COLOURS = 16,
     COLOUR_BYTES = 256,
     CHUNK_CTAS = 8,       /* a claim */
@@ -45,6 +46,8 @@ bool bl_cpu_stack_map(struct bl_cpu_stack *stack, size_t size)
         munmap(map, size);
         return false;
     }
+    if (size > HUGE_PAGE)
+        madvise(map, size, MADV_NOHUGEPAGE);
     stack->map = map;
     stack->size = size;
     return true;
@@ -369,8 +372,7 @@ static void drop_resident(struct bl_cpu_core *core, struct residents *residents,
             cta->fibers[w].sp = NULL;
         }
     }
-    cta->next = core->spare;
-    core->spare = cta;
+    bl_cpu_cta_put(core, cta);
 }
 
 enum begun { BEGUN, NONE_LEFT, NO_ROOM };
@@ -385,10 +387,8 @@ static enum begun begin_cta(struct bl_cpu_core *core, struct residents *resident
         return NONE_LEFT;
     cta = bl_cpu_cta_take(core);
     if (!cta || !bl_cpu_cta_prepare(cta, true) || !cta_fibers(cta)) {
-        if (cta) {
-            cta->next = core->spare;
-            core->spare = cta;
-        }
+        if (cta)
+            bl_cpu_cta_put(core, cta);
         return NO_ROOM;
     }
     bl_cpu_cta_place(cta, core->first++);

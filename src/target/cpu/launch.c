@@ -11,6 +11,7 @@ enum {
     TURN_NS = 1000000,   /* a thread's turn when several queues are ready */
     WAKE_NS = 20000,     /* work worth one more thread */
     WARP_GUESS_NS = 300, /* of a kernel that never ran */
+    SPARE_CTAS = 128,    /* places that a core keeps for later */
     LOCAL_ALIGN = 64,
     SMALL_SHARED = 48 * 1024,
 };
@@ -202,12 +203,24 @@ struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core)
     struct bl_cpu_cta *cta = core->spare;
     if (cta) {
         core->spare = cta->next;
+        core->spare_count--;
         return cta;
     }
     cta = bl_calloc(1, sizeof(*cta));
     if (cta)
         cta->core = core;
     return cta;
+}
+
+void bl_cpu_cta_put(struct bl_cpu_core *core, struct bl_cpu_cta *cta)
+{
+    if (core->spare_count == SPARE_CTAS) {
+        bl_cpu_cta_free(cta);
+        return;
+    }
+    cta->next = core->spare;
+    core->spare = cta;
+    core->spare_count++;
 }
 
 void bl_cpu_thread_of(const struct bl_cpu_grid *launch, uint32_t warp, uint32_t lane, uint32_t tid[3])
@@ -469,10 +482,8 @@ bool bl_cpu_run_grid(struct bl_cpu_core *core)
     } else {
         bl_cpu_out_of_memory(core, "shared and local memory");
     }
-    if (cta) {
-        cta->next = core->spare;
-        core->spare = cta;
-    }
+    if (cta)
+        bl_cpu_cta_put(core, cta);
     return finished;
 }
 

@@ -230,8 +230,9 @@ struct bl_cpu_core {
     struct bl_cpu_trap trap;
     struct bl_cpu_cta *cta;   /* that runs */
     struct bl_cpu_cta *spare; /* CTAs that are not resident */
-    uint32_t spins;           /* yields since anything else happened */
-    struct bl_buffer text;    /* what one printf writes */
+    uint32_t spare_count;
+    uint32_t spins;        /* yields since anything else happened */
+    struct bl_buffer text; /* what one printf writes */
 };
 
 struct bl_cpu_barrier {
@@ -268,7 +269,8 @@ bool bl_cpu_run_grid(struct bl_cpu_core *core);
 bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers);
 void bl_cpu_run_ctas(struct bl_cpu_core *core);                 /* on a fiber */
 void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear); /* sets ctaid */
-struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core);
+struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core);   /* NULL: no memory */
+void bl_cpu_cta_put(struct bl_cpu_core *core, struct bl_cpu_cta *cta);
 void bl_cpu_cta_free(struct bl_cpu_cta *cta);
 void bl_cpu_thread_of(const struct bl_cpu_grid *launch, uint32_t warp, uint32_t lane, uint32_t tid[3]);
 /* Whether to let other commands have this thread; begun: ns. */
