@@ -52,18 +52,13 @@ static int helper_count;
 
 /* ---- which program ---------------------------------------------------------------------------- */
 
-/* BAILEY_CC, else libexec/bailey/bailey-cc beside the lib/bailey that this library stands in. */
-bool bl_cpu_client_path(char *path, size_t size)
+/* libexec/bailey/bailey-cc beside the lib/bailey that this library stands in. */
+static bool installed_path(char *path, size_t size)
 {
-    const char *wanted = getenv("BAILEY_CC");
     char own[PATH_MAX];
     Dl_info info;
     int written;
 
-    if (wanted && *wanted) {
-        written = snprintf(path, size, "%s", wanted);
-        return written > 0 && (size_t)written < size;
-    }
     if (!dladdr((void *)(uintptr_t)bl_cpu_client_path, &info) || !info.dli_fname || !realpath(info.dli_fname, own))
         return false;
     for (int up = 0; up < 3; up++) { /* the file, bailey, lib */
@@ -74,6 +69,27 @@ bool bl_cpu_client_path(char *path, size_t size)
     }
     written = snprintf(path, size, "%s/libexec/bailey/bailey-cc", own);
     return written > 0 && (size_t)written < size;
+}
+
+/* BAILEY_CC, else the installed one. */
+bool bl_cpu_client_path(char *path, size_t size)
+{
+    const char *wanted = getenv("BAILEY_CC");
+    int written;
+
+    if (!wanted || !*wanted)
+        return installed_path(path, size);
+    written = snprintf(path, size, "%s", wanted);
+    return written > 0 && (size_t)written < size;
+}
+
+bool bl_cpu_client_stat(struct stat *info)
+{
+    char path[PATH_MAX];
+
+    if (bl_cpu_client_path(path, sizeof(path)) && stat(path, info) == 0)
+        return true;
+    return installed_path(path, sizeof(path)) && stat(path, info) == 0;
 }
 
 static int most_helpers(void)

@@ -4,6 +4,7 @@
 #define BAILEY_CPU_LOAD_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "ptx/ptx.h"
 #include "target/cpu/runtime.h"
@@ -117,6 +118,8 @@ bool bl_cpu_cache_folder(char *path, size_t size);
 enum bl_status bl_cpu_client_compile(const struct bl_cpu_request *request, char **bytes, size_t *size, struct bl_error *error);
 /* Path of the bailey-cc that would be started. */
 bool bl_cpu_client_path(char *path, size_t size);
+/* Facts of its file, or where that is missing of the installed one: its cached code still serves. */
+bool bl_cpu_client_stat(struct stat *info);
 /* Ends the idle helpers. For tests and for a library that is unloaded. */
 void bl_cpu_client_stop(void);
 
