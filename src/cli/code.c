@@ -80,19 +80,23 @@ static void read_slice(struct bl_cli_file *file, struct bl_cli_kernel *kernel, s
     kernel->fault = find_unsupported(file->arena, kir);
 }
 
-static void empty_work(struct bl_cli_file *file)
+static struct bl_sv keep(struct bl_cli_file *file, struct bl_sv name)
 {
-    jmp_buf *no_memory = file->work.no_memory;
-    bl_buffer_cleanup(&file->slice);
-    bl_arena_cleanup(&file->work);
-    file->work.no_memory = no_memory;
+    return (struct bl_sv){bl_sv_copy(file->arena, name), name.size};
+}
+
+static void empty(struct bl_arena *arena)
+{
+    jmp_buf *no_memory = arena->no_memory;
+    bl_arena_cleanup(arena);
+    arena->no_memory = no_memory;
 }
 
 static void read_kernel(struct bl_cli_file *file, const struct bl_cli_code *code, struct bl_ptx_module *module,
                         struct bl_ptx_func *func)
 {
     struct bl_cli_kernel kernel = {
-        .name = func->name,
+        .name = keep(file, func->name),
         .demangled = demangle(file->arena, func->name),
         .code = code,
         .counted = true,
@@ -110,15 +114,16 @@ static void read_kernel(struct bl_cli_file *file, const struct bl_cli_code *code
         kernel.fault = first_line(file->arena, error.message[0] ? error.message : "out of memory");
     else
         read_slice(file, &kernel, &file->work, (struct bl_sv){slice->data, slice->size});
-    empty_work(file);
+    bl_buffer_cleanup(slice);
+    empty(&file->work);
     *BL_PUSH(file->arena, &file->kernels) = kernel;
 }
 
-static void read_ptx(struct bl_cli_file *file, struct bl_cli_code *code)
+static void read_ptx(struct bl_cli_file *file, struct bl_cli_code *code, struct bl_sv text)
 {
     struct bl_error error = BL_ERROR_INIT;
     struct bl_ptx_module *module;
-    if (bl_ptx_parse(file->arena, code->bytes, "PTX", BL_PTX_LAZY, &module, &error) != BL_OK) {
+    if (bl_ptx_parse(&file->unpacked, text, "PTX", BL_PTX_LAZY, &module, &error) != BL_OK) {
         code->fault = first_line(file->arena, error.message);
         return;
     }
@@ -127,18 +132,18 @@ static void read_ptx(struct bl_cli_file *file, struct bl_cli_code *code)
             read_kernel(file, code, module, module->funcs.items[i]);
 }
 
-static void read_cubin(struct bl_cli_file *file, struct bl_cli_code *code)
+static void read_cubin(struct bl_cli_file *file, struct bl_cli_code *code, struct bl_sv bytes)
 {
     struct bl_error error = BL_ERROR_INIT;
     struct bl_cubin cubin;
-    if (bl_cubin_read(file->arena, code->bytes, &cubin, &error) != BL_OK) {
+    if (bl_cubin_read(&file->unpacked, bytes, &cubin, &error) != BL_OK) {
         code->fault = first_line(file->arena, error.message);
         return;
     }
     for (uint32_t i = 0; i < cubin.kernels.count; i++) {
         const struct bl_cubin_kernel *kernel = &cubin.kernels.items[i];
         *BL_PUSH(file->arena, &file->kernels) = (struct bl_cli_kernel){
-            .name = kernel->name,
+            .name = keep(file, kernel->name),
             .demangled = demangle(file->arena, kernel->name),
             .code = code,
             .parameter_bytes = kernel->param_bytes,
@@ -157,11 +162,13 @@ void bl_cli_find_kernels(struct bl_cli_file *file)
         struct bl_error error = BL_ERROR_INIT;
         if (code->image.kind == BL_IMAGE_OTHER)
             continue;
-        if (bl_image_unpack(file->arena, &code->image, &code->bytes, &error) != BL_OK)
+        struct bl_sv bytes;
+        if (bl_image_unpack(&file->unpacked, &code->image, &bytes, &error) != BL_OK)
             code->fault = first_line(file->arena, error.message);
         else if (code->image.kind == BL_IMAGE_PTX)
-            read_ptx(file, code);
+            read_ptx(file, code, bytes);
         else
-            read_cubin(file, code);
+            read_cubin(file, code, bytes);
+        empty(&file->unpacked);
     }
 }

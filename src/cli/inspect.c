@@ -91,11 +91,12 @@ static bool inspect_path(const char *path, struct bl_json *json)
         bl_cli_say("%s: out of memory", path);
         file.fault = "out of memory";
     } else {
-        arena.no_memory = file.work.no_memory = &no_memory;
+        arena.no_memory = file.work.no_memory = file.unpacked.no_memory = &no_memory;
         report(&file, json);
     }
     bl_buffer_cleanup(&file.slice);
     bl_arena_cleanup(&file.work);
+    bl_arena_cleanup(&file.unpacked);
     bl_arena_cleanup(&arena);
     munmap((void *)(uintptr_t)file.bytes.data, file.bytes.size);
     return !file.fault;

@@ -20,8 +20,7 @@ struct bl_cli_use {
 
 struct bl_cli_code {
     struct bl_image image;
-    uint32_t number; /* from 1, as printed */
-    struct bl_sv bytes;
+    uint32_t number;   /* from 1, as printed */
     const char *fault; /* NULL: could be read */
 };
 
@@ -45,7 +44,7 @@ enum bl_cli_verdict { BL_CLI_RUNS, BL_CLI_RUNS_UNLESS, BL_CLI_CANNOT };
 struct bl_cli_file {
     const char *path, *kind;
     struct bl_arena *arena;
-    struct bl_arena work; /* of one kernel, emptied after each */
+    struct bl_arena work, unpacked; /* of one kernel and of one image, emptied after each */
     struct bl_buffer slice;
     struct bl_sv bytes;
     struct bl_host_elf host;

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stdio.h>
 
-enum { MOST_NAMES = 5 };
+enum { MOST_NAMES = 5, LONGEST_NAME = 80 };
 
 #if defined(__x86_64__)
 enum { OWN_MACHINE = EM_X86_64 };
@@ -20,8 +20,11 @@ struct name_list {
 static void add_name(struct name_list *list, struct bl_sv name)
 {
     list->count++;
-    if (list->count <= MOST_NAMES)
-        bl_buffer_printf(&list->text, "%s%.*s", list->count > 1 ? ", " : "", BL_SV(name));
+    if (list->count > MOST_NAMES)
+        return;
+    bool is_long = name.size > LONGEST_NAME;
+    bl_buffer_printf(&list->text, "%s%.*s%s", list->count > 1 ? ", " : "", is_long ? LONGEST_NAME : (int)name.size, name.data,
+                     is_long ? "…" : "");
 }
 
 /* The list as text in the file's arena. */

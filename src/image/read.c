@@ -105,23 +105,30 @@ static enum bl_status add_cubin(struct bl_image_reader *reader, struct bl_sv byt
     return BL_OK;
 }
 
-/* The sections where compilers put fatbins; a file without them is searched whole: some programs carry fatbins as plain data. */
+/* Compilers put fatbins into sections of their own, where damage is an error. Some libraries carry more of them as plain data;
+ * there, what only looks like one is passed over. */
+static enum bl_status read_host_section(struct bl_image_reader *reader, const struct bl_elf_section *section)
+{
+    if (!bl_sv_is(section->name, ".nv_fatbin") && !bl_sv_is(section->name, "__nv_relfatbin")) {
+        if (section->type == SHT_PROGBITS && section->flags & SHF_ALLOC)
+            bl_fatbin_scan(reader, section->bytes);
+        return BL_OK;
+    }
+    if (section->size != section->bytes.size)
+        return bl_fail(reader->error, BL_SYNTAX, "section %.*s of %llu bytes reaches past the file's end", BL_SV(section->name),
+                       (unsigned long long)section->size);
+    return bl_fatbin_read_all(reader, section->bytes);
+}
+
 static enum bl_status read_host_elf(struct bl_image_reader *reader, struct bl_sv bytes)
 {
     struct bl_elf elf;
-    bool found = false;
     enum bl_status status = bl_elf_open(bytes, &elf, reader->error);
     for (uint32_t i = 0; status == BL_OK && i < elf.section_count; i++) {
         struct bl_elf_section section = bl_elf_section(&elf, i);
-        if (!bl_sv_is(section.name, ".nv_fatbin") && !bl_sv_is(section.name, "__nv_relfatbin"))
-            continue;
-        found = true;
-        if (section.size != section.bytes.size)
-            return bl_fail(reader->error, BL_SYNTAX, "section %.*s of %llu bytes reaches past the file's end", BL_SV(section.name),
-                           (unsigned long long)section.size);
-        status = bl_fatbin_read_all(reader, section.bytes);
+        status = read_host_section(reader, &section);
     }
-    if (status == BL_OK && !found)
+    if (status == BL_OK && !elf.section_count)
         bl_fatbin_scan(reader, bytes);
     return status;
 }

@@ -595,6 +595,31 @@ static void host_object(void **state)
     bl_buffer_cleanup(&fatbin);
 }
 
+/* Fatbins as plain data, behind bytes that look like one and are none; damage in a section made for fatbins is an error. */
+static void host_data(void **state)
+{
+    struct bl_buffer out = {0}, data = {0}, damaged = {0};
+    struct bl_arena arena;
+    struct bl_images images = {0};
+    bl_buffer_add(&data, "xyz\x50\xed\x55\xba\x01\x00\x10\x00\xff\xff\xff\xff\xff\xff\xff\xff", 19);
+    write_fatbin(&data, three_forms, 2);
+    bl_buffer_add(&data, "between", 7);
+    write_fatbin(&data, three_forms + 2, 1);
+    struct elf_part parts[] = {{".lrodata", SHT_PROGBITS, SHF_ALLOC, 0, 0, data.data, data.size}};
+    write_elf(&out, ET_REL, EM_X86_64, 0, 0, parts, BL_LEN(parts));
+    parts[0].name = ".nv_fatbin";
+    write_elf(&damaged, ET_REL, EM_X86_64, 0, 0, parts, BL_LEN(parts));
+    bl_arena_init(&arena);
+    assert_int_equal(bl_image_read_file(&arena, view(&out), &images, NULL), BL_OK);
+    assert_int_equal(images.items.count, 3);
+    assert_int_equal(images.items.items[2].compression, BL_IMAGE_LZ4);
+    assert_int_equal(bl_image_read_file(&arena, view(&damaged), &images, NULL), BL_SYNTAX);
+    bl_arena_cleanup(&arena);
+    bl_buffer_cleanup(&out);
+    bl_buffer_cleanup(&data);
+    bl_buffer_cleanup(&damaged);
+}
+
 /* This very program, as the loader sees it. */
 static void host_program(void **state)
 {
@@ -702,14 +727,15 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fatbin_forms),    cmocka_unit_test(several_fatbins),
-        cmocka_unit_test(wrappers),        cmocka_unit_test(ptx),
-        cmocka_unit_test(refusals),        cmocka_unit_test(hostile_sizes),
-        cmocka_unit_test(unpack_refusals), cmocka_unit_test(unpack_runs),
-        cmocka_unit_test(archives),        cmocka_unit_test(cubin),
-        cmocka_unit_test(host_object),     cmocka_unit_test(host_program),
-        cmocka_unit_test(choice),          cmocka_unit_test(choice_without_ptx),
-        cmocka_unit_test(damage),          cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(fatbin_forms),       cmocka_unit_test(several_fatbins),
+        cmocka_unit_test(wrappers),           cmocka_unit_test(ptx),
+        cmocka_unit_test(refusals),           cmocka_unit_test(hostile_sizes),
+        cmocka_unit_test(unpack_refusals),    cmocka_unit_test(unpack_runs),
+        cmocka_unit_test(archives),           cmocka_unit_test(cubin),
+        cmocka_unit_test(host_object),        cmocka_unit_test(host_data),
+        cmocka_unit_test(host_program),       cmocka_unit_test(choice),
+        cmocka_unit_test(choice_without_ptx), cmocka_unit_test(damage),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
