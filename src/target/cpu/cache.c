@@ -156,6 +156,18 @@ static void hash_processor(XXH3_state_t *state)
 }
 #endif
 
+static XXH128_hash_t processor;
+
+static void find_processor(void)
+{
+    XXH3_state_t state;
+
+    XXH3_INITSTATE(&state);
+    XXH3_128bits_reset(&state);
+    hash_processor(&state);
+    processor = XXH3_128bits_digest(&state);
+}
+
 static void hash_text(XXH3_state_t *state, const char *text)
 {
     XXH3_128bits_update(state, text ? text : "", strlen(text ? text : "") + 1);
@@ -178,15 +190,17 @@ static void hash_compiler(XXH3_state_t *state)
 struct bl_cpu_cache_key bl_cpu_cache_make_key(const struct bl_cpu_request *request)
 {
     uint64_t numbers[] = {BL_CPU_ABI, request->linear_cta, request->optimize, request->emit, request->ptx.size};
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* a virtual machine takes its time for CPUID */
     XXH3_state_t state;
     XXH128_hash_t hash;
 
+    pthread_once(&once, find_processor);
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
     hash_text(&state, BAILEY_VERSION);
     hash_compiler(&state);
     if (!request->cpu || !*request->cpu)
-        hash_processor(&state);
+        XXH3_128bits_update(&state, &processor, sizeof(processor));
     hash_text(&state, request->cpu);
     hash_text(&state, request->features);
     hash_text(&state, request->kernel);

@@ -108,14 +108,16 @@ static void describe_processor(struct bl_device_props *props)
     char text[4096], model[160], value[64];
     struct utsname names;
     double mhz = 0;
+    long khz;
 
     read_text("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", value, sizeof(value));
-    props->clock_khz = (int)BL_MIN(strtol(value, NULL, 10), 100000000l);
+    khz = strtol(value, NULL, 10);
+    props->clock_khz = (int)BL_MIN(khz, 100000000l);
     read_text("/proc/cpuinfo", text, sizeof(text));
     if (props->clock_khz <= 0 && cpuinfo(text, "cpu MHz", value, sizeof(value)))
-        mhz = BL_MIN(strtod(value, NULL), 100000.0);
+        mhz = strtod(value, NULL);
     if (props->clock_khz <= 0)
-        props->clock_khz = mhz > 0 ? (int)(mhz * 1000) : 1000000;
+        props->clock_khz = mhz > 0 && mhz < 100000 ? (int)(mhz * 1000) : 1000000;
     if (cpuinfo(text, "model name", model, sizeof(model)))
         tidy_model(model);
     else
@@ -164,7 +166,8 @@ static uint64_t lowest_limit(const char *mount, const char *group, const char *f
         if (*end && *end != '/')
             continue;
         snprintf(end, 64, "/%s", file);
-        lowest = BL_MIN(lowest, read_limit(path));
+        uint64_t limit = read_limit(path);
+        lowest = BL_MIN(lowest, limit);
         *end = 0;
     }
     return lowest;
@@ -196,8 +199,9 @@ static uint64_t total_memory(void)
 {
     struct sysinfo info;
     uint64_t physical = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : (uint64_t)1 << 30;
+    uint64_t limit = group_limit();
 
-    return BL_MIN(physical, group_limit());
+    return BL_MIN(physical, limit);
 }
 
 /* ---- the device ------------------------------------------------------------------------------- */

@@ -580,13 +580,14 @@ static enum bl_status give_back(struct bl_cpu_memory *memory, uint64_t address, 
 enum bl_status bl_cpu_memory_create(uint64_t total, struct bl_cpu_memory **result, struct bl_error *error)
 {
     struct bl_cpu_memory *memory = bl_calloc(1, sizeof(*memory));
+    uint64_t available = system_free();
 
     if (!memory)
         return bl_fail(error, BL_NO_MEMORY, "out of memory");
     pthread_mutex_init(&memory->lock, NULL);
     memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
     memory->total = total;
-    memory->at_start = BL_MIN(total, system_free());
+    memory->at_start = BL_MIN(total, available);
     make_classes(memory);
     *result = memory;
     return BL_OK;
