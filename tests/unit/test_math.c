@@ -642,7 +642,8 @@ static void ref_ftoi(const struct spec *s, const uint64_t *in, uint64_t *out)
     uint64_t magnitude, most = is_signed ? mask_of(bits - 1) : mask_of(bits);
 
     if (ref_is_nan(s->in[0], in[0])) {
-        out[0] = bits == 64 ? UINT64_C(1) << 63 : 0;
+        /* measured on an H200: tests/ptx/record_math.py */
+        out[0] = bits == 64 || s->in[0] == BL_KIR_F64 ? UINT64_C(1) << (bits - 1) : 0;
         return;
     }
     magnitude = ref_is_infinite(s->in[0], in[0]) ? UINT64_MAX : ref_to_integer(s->in[0], s->attr.round, in[0], &large);
@@ -660,6 +661,12 @@ static void ref_ftof(const struct spec *s, const uint64_t *in, uint64_t *out)
 
     attr.ftz = attr.ftz && s->out[0] == BL_KIR_F32;
     out[0] = ref_finish(&attr, s->out[0], ref_convert(s->out[0], s->in[0], attr.round, x));
+    if (!attr.sat && s->out[0] == BL_KIR_F32 && ref_is_nan(s->in[0], x)) { /* kept bits, measured there too */
+        if (s->in[0] == BL_KIR_BF16)
+            out[0] = x << 16;
+        if (s->in[0] == BL_KIR_F64)
+            out[0] = (x >> 32 & 0x80000000) | 0x7fc00000 | (x >> 29 & 0x3fffff);
+    }
 }
 
 static void ref_frint(const struct spec *s, const uint64_t *in, uint64_t *out)

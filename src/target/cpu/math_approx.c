@@ -134,7 +134,9 @@ static bool approximate_f64(struct bl_math *m)
     x = m_from_bits(m, bits);
     if (m->instr->op == BL_KIR_OP_frsqrt)
         x = m_call(m, "llvm.sqrt", 1, x, NULL, NULL);
-    bits = m_andc(m, m_to_bits(m, m_fdiv(m, m_f64(m, 1), x)), upper);
+    x = m_fdiv(m, m_f64(m, 1), x);
+    bits = m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_const(m, 64, INT64_MAX), m_to_bits(m, x));
+    bits = m_andc(m, bits, upper);
     small = m_icmpc(m, LLVMIntEQ, m_andc(m, bits, INT64_C(0x7ff0000000000000)), 0);
     m->out[0] = m_from_bits(m, m_select(m, small, m_andc(m, bits, INT64_MIN), bits));
     return true;

@@ -161,7 +161,7 @@ LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_rou
     return m_select(m, m_fcmp(m, LLVMRealOLT, magnitude, big), near, x);
 }
 
-/* NaN becomes 0, and in 64 bits 2^63 (PTX ISA, cvt; for 64 bits: measured). */
+/* NaN becomes 0; but from f64, or to 64 bits, the highest bit alone (measured on an H200: tests/ptx/record_math.py). */
 static bool to_integer(struct bl_math *m, bool is_signed)
 {
     unsigned bits = bl_kir_type_bits(m->to), room = bits < 32 ? 32 : bits;
@@ -183,8 +183,8 @@ static bool to_integer(struct bl_math *m, bool is_signed)
             m->out[0] = m_call(m, "llvm.smax", 2, m->out[0], m_const(m, 32, -(int64_t)most - 1), NULL);
         m->out[0] = m_zresize(m, m->out[0], bits);
     }
-    if (bits == 64)
-        m->out[0] = m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_const(m, 64, INT64_MIN), m->out[0]);
+    if (bits == 64 || m->type == BL_KIR_F64)
+        m->out[0] = m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_const(m, bits, (int64_t)(UINT64_C(1) << (bits - 1))), m->out[0]);
     return true;
 }
 
@@ -207,11 +207,13 @@ static LLVMValueRef from_f32(struct bl_math *m, LLVMValueRef x, enum bl_kir_type
 
 static bool between_floats(struct bl_math *m)
 {
-    LLVMValueRef x = is_small(m->type) ? bl_math_widen(m, m->in[0], m->type) : m->in[0];
+    LLVMValueRef x = m->to == BL_KIR_F64 ? bl_cg_settle_nan(m->cg, m->instr->operands[0], m->width, m->in[0]) : m->in[0];
     bool f64 = m->type == BL_KIR_F64;
 
     if (is_packed(m->type) || is_packed(m->to))
         return false;
+    if (is_small(m->type))
+        x = bl_math_widen(m, x, m->type);
     if (m->attr->ftz && !f64)
         x = bl_math_flush(m, x);
     /* zero and one are numbers of every format, so that clamping may come before rounding */

@@ -161,14 +161,14 @@ static bool plain_is_right(const struct bl_kir_value *b, bool max)
     return number != 0 || (__builtin_signbit(number) != 0) != max;
 }
 
-/* The smaller or larger number, -0 before +0; a NaN only where both are. */
+/* The smaller or larger number, -0 before +0; a NaN only where both are, then b. */
 LLVMValueRef bl_math_min_max(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, bool max)
 {
-    LLVMValueRef x = m_select(m, m_fcmp(m, max ? LLVMRealOGT : LLVMRealOLT, a, b), a, b), zero;
+    LLVMValueRef x = m_select(m, m_fcmp(m, max ? LLVMRealOGT : LLVMRealOLT, b, a), b, a), zero;
 
     zero = max ? m_and(m, m_to_bits(m, a), m_to_bits(m, b)) : m_or(m, m_to_bits(m, a), m_to_bits(m, b));
     x = m_select(m, m_fcmp(m, LLVMRealOEQ, a, b), m_from_bits(m, zero), x);
-    return m_select(m, m_fcmp(m, LLVMRealUNO, b, b), a, x);
+    return m_select(m, m_fcmp(m, LLVMRealUNO, a, a), b, x);
 }
 
 static LLVMValueRef choose(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, unsigned second, bool max)
@@ -311,8 +311,11 @@ static bool is_computed(const struct bl_kir_value *value, unsigned depth)
                 return true;
         return false;
     }
+    /* bf16 and f64 keep a NaN's bits on their way to f32, as the CPU does (measured on an H200: tests/ptx/record_math.py) */
+    if (def->op == BL_KIR_OP_ftof)
+        return def->operands[0]->type == BL_KIR_F16 || def->operands[0]->type == BL_KIR_F32 || value->type != BL_KIR_F32;
     /* from fadd on the table has arithmetic up to ftanh; fcopysign only moves bits */
-    return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_ftof || def->op == BL_KIR_OP_frint;
+    return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_frint;
 }
 
 /* The 16-bit float under mask. */
