@@ -59,11 +59,12 @@ def check_ours(tool, frame, right, wrong):
 def assemble(ptxas, frame, version, target, bodies):
     """For each body whether ptxas accepts it. It stops at a syntax error, so what comes after one is asked again."""
     text = frame.replace('@VERSION@', version).replace('@TARGET@', target)
-    for since, what in ((8.3, '.reg .b128 %q<99>;'), (6.0, 'table: .branchtargets L1, L2;')):
-        if float(version) < since:
+    sm = int(re.findall(r'\d+', target)[0])
+    for version_least, sm_least, what in ((8.3, 70, '.reg .b128 %q<99>;'), (6.0, 30, 'table: .branchtargets L1, L2;')):
+        if float(version) < version_least or sm < sm_least:
             text = text.replace(what, '')
     first = text[:text.index('@BODY@')].count('\n') + 1
-    architecture = target if int(re.findall(r'\d+', target)[0]) >= 75 else 'sm_75'
+    architecture = target if sm >= 75 else 'sm_75'
     verdicts = [True] * len(bodies)
     pending = list(range(len(bodies)))
     with tempfile.TemporaryDirectory() as folder:
