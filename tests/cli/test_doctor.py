@@ -202,6 +202,15 @@ class Doctor(tree.Tree):
         found = self.doctor()
         self.assert_missing(found, "0000:03:00.0", "bound: radeon", "sudo modprobe amdgpu")
 
+    def test_out_of_memory(self):
+        self.radeon()
+        args = ["doctor", "--root", self.path("machine")]
+        whole = self.run_bailey(*args).stdout
+        for nth in range(1, 300):
+            got = self.run_bailey(*args, env={"BAILEY_TEST_FAULT": f"alloc:{nth}"})
+            self.assertIn(got.returncode, (0, 1), nth)
+        self.assertEqual(got.stdout, whole)
+
     def test_damaged_files(self):
         """Whatever the system says: no crash."""
         self.gpu("0000:03:00.0", "zzz", "", pci_class="")

@@ -95,6 +95,18 @@ class Inspect(tree.Tree):
         for says in ("absent: No such file", "is a folder", "is empty"):
             self.assertIn(says, got.stderr)
 
+    def test_out_of_memory(self):
+        path = self.write("mixed.ptx", PTX + BAD_KERNEL)
+        whole = self.run_bailey("inspect", path).stdout
+        for nth in range(1, 1000):
+            got = self.run_bailey("inspect", path, env={"BAILEY_TEST_FAULT": f"alloc:{nth}"})
+            self.assertIn(got.returncode, (0, 1), nth)
+            if got.stdout == whole:
+                break
+            self.assertIn("memory", got.stdout + got.stderr)
+        self.assertEqual(got.stdout, whole)
+        self.assertGreater(nth, 3)
+
     def test_hostile_names(self):
         """Names from a file can neither steer the terminal nor break the JSON."""
         name = b"two\x1b]0;\xff\"\\.cu\x00"
