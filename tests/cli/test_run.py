@@ -58,6 +58,7 @@ class Words(tree.Tree):
         self.assertIn("BAILEY_DEVICE", names)
         listed = set(re.findall(r"(?m)^  (BAILEY_\w+)=", self.run_bailey("help", "environment").stdout))
         self.assertEqual(names - listed, set(), "read by the sources, missing in help.c")
+        self.assertEqual(listed - names, set(), "in help.c, read by no source")
 
     def test_full_output(self):
         with open("/dev/full", "w") as full:
