@@ -68,12 +68,20 @@ static LLVMValueRef local_lanes(struct bl_cg_func *f)
     return f->local_lanes;
 }
 
+/* What the processor has for elements of so many bits. */
+static bool has_masked(const struct bl_cg_func *f, uint32_t bits)
+{
+    const struct bl_cg_features *have = &f->cg->features;
+    return bits <= 64 && (have->avx512 || (have->avx2 && bits >= 32));
+}
+
 /* ---- addresses -------------------------------------------------------------------------------------- */
 
 struct address {
     uint8_t form;         /* of pointer */
     int64_t stride;       /* affine: from lane to lane, bytes */
     LLVMValueRef pointer; /* of this lane, of lane 0, or <32 x ptr> */
+    LLVMValueRef guard;   /* affine: i1, whether it is so; NULL: always */
 };
 
 /* An offset in shared or local memory at 64 bits, by its low 32. */
@@ -163,7 +171,11 @@ static struct address find_address(struct bl_cg_func *f, const struct bl_kir_ins
         a.form = BL_KIR_SHAPE_VARYING;
     if (a.form == BL_KIR_SHAPE_AFFINE && a.stride != (int64_t)i->attr->vec * bl_kir_type_bits(i->attr->type) / 8)
         a.form = BL_KIR_SHAPE_VARYING;
+    if (a.form == BL_KIR_SHAPE_AFFINE && !bl_cg_all_lanes(f) && !has_masked(f, bl_kir_type_bits(i->attr->type)))
+        a.form = BL_KIR_SHAPE_VARYING;
     a.pointer = bl_cg_pointer(f, value, i->attr->space, (int64_t)i->attr->imm, a.form == BL_KIR_SHAPE_VARYING);
+    if (a.form == BL_KIR_SHAPE_AFFINE)
+        a.guard = bl_cg_guard(f, value);
     return a;
 }
 
@@ -269,12 +281,6 @@ static LLVMValueRef widen_mask(struct bl_cg_func *f, uint32_t vec)
 
 /* ---- the four kinds of access ------------------------------------------------------------------------------ */
 
-static bool has_masked(const struct bl_cg_func *f, uint32_t bits)
-{
-    const struct bl_cg_features *have = &f->cg->features;
-    return bits <= 64 && (have->avx512 || (have->avx2 && bits >= 32));
-}
-
 static bool has_gather(const struct bl_cg_func *f, uint32_t bits)
 {
     return (f->cg->features.avx512 || f->cg->features.avx2) && (bits == 32 || bits == 64);
@@ -344,7 +350,7 @@ static void load_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, con
     }
 }
 
-static bool load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+static void load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef *values)
 {
     uint32_t vec = i->attr->vec;
     LLVMTypeRef type = LLVMVectorType(bl_cg_type(f->cg, i->attr->type, 1), BL_WARP * vec);
@@ -353,14 +359,11 @@ static bool load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, 
     if (bl_cg_all_lanes(f)) {
         whole = LLVMBuildLoad2(f->cg->builder, type, a->pointer, "");
         LLVMSetAlignment(whole, access_align(i));
-    } else if (has_masked(f, bl_kir_type_bits(i->attr->type))) {
-        whole = masked_load(f, "llvm.masked.load", type, a->pointer, widen_mask(f, vec), access_align(i));
     } else {
-        return false;
+        whole = masked_load(f, "llvm.masked.load", type, a->pointer, widen_mask(f, vec), access_align(i));
     }
     for (uint32_t e = 0; e < vec; e++)
-        bl_cg_define_vector(f, i->results[e], vec == 1 ? whole : take_element(f, whole, vec, e));
-    return true;
+        values[e] = vec == 1 ? whole : take_element(f, whole, vec, e);
 }
 
 /* 8 or 16 bits by a gather of the aligned 32 that hold them. */
@@ -395,25 +398,102 @@ static LLVMValueRef load_lanes(struct bl_cg_func *f, LLVMTypeRef type, LLVMValue
     return LLVMBuildLoad2(b, type, to, "");
 }
 
-static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointers)
+static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointers, LLVMValueRef *values)
 {
     uint32_t bits = bl_kir_type_bits(i->attr->type);
     LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP);
 
     for (uint32_t e = 0; e < i->result_count; e++) {
-        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8), whole;
+        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8);
         if (has_gather(f, bits))
-            whole = masked_load(f, "llvm.masked.gather", type, at, f->at->mask, bits / 8);
+            values[e] = masked_load(f, "llvm.masked.gather", type, at, f->at->mask, bits / 8);
         else if (bits < 32 && has_gather(f, 32))
-            whole = gather_small(f, at, bits);
+            values[e] = gather_small(f, at, bits);
         else
-            whole = load_lanes(f, type, at, bits / 8);
-        bl_cg_define_vector(f, i->results[e], whole);
+            values[e] = load_lanes(f, type, at, bits / 8);
+    }
+}
+
+/* The guard of an affine address in code: the builder goes to the way for addresses that follow each other. */
+struct ways {
+    LLVMBasicBlockRef follow, wrap, done;
+};
+
+static struct ways open_ways(struct bl_cg_func *f, LLVMValueRef guard)
+{
+    struct ways w = {bl_cg_block(f, "follow"), bl_cg_block(f, "wrap"), bl_cg_block(f, "done")};
+    LLVMBuildCondBr(f->cg->builder, guard, w.follow, w.wrap);
+    LLVMPositionBuilderAtEnd(f->cg->builder, w.follow);
+    return w;
+}
+
+static LLVMBasicBlockRef close_way(struct bl_cg_func *f, const struct ways *w, LLVMBasicBlockRef next)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(f->cg->builder);
+    LLVMBuildBr(f->cg->builder, w->done);
+    LLVMPositionBuilderAtEnd(f->cg->builder, next);
+    return here;
+}
+
+/* The address of one lane whose guard is broken. */
+static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef lane)
+{
+    LLVMValueRef offset = bl_cg_lane_offset(f, i->operands[0], lane);
+
+    if (i->attr->space == BL_KIR_SHARED) { /* offsets of 32 bits, with their sign */
+        LLVMValueRef start = LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, shared_start(f), (int64_t)i->attr->imm), int_type(f, 64), "");
+        LLVMValueRef base = LLVMBuildSub(f->cg->builder, LLVMBuildPtrToInt(f->cg->builder, a->pointer, int_type(f, 64), ""), start, "");
+        offset = LLVMBuildAdd(f->cg->builder, offset, base, "");
+        offset = widen_offset(f, offset, false);
+        return LLVMBuildIntToPtr(f->cg->builder, LLVMBuildAdd(f->cg->builder, offset, start, ""), pointer_type(f), "");
+    }
+    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8), a->pointer, &offset, 1, "");
+}
+
+/* So rare that small code is better. */
+static void load_wrapped(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef *values)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP), element = LLVMGetElementType(type);
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
+    LLVMValueRef arrays[8], pointer, load;
+    struct bl_cg_lanes lanes;
+
+    for (uint32_t e = 0; e < i->result_count; e++)
+        arrays[e] = bl_cg_array(f, type, "to");
+    bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
+    pointer = wrapped_pointer(f, i, a, lanes.lane);
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        load = LLVMBuildLoad2(b, element, add_bytes(f, pointer, (int64_t)e * size), "");
+        LLVMSetAlignment(load, size);
+        LLVMBuildStore(b, load, bl_cg_element(f, element, arrays[e], lanes.lane));
+    }
+    bl_cg_lanes_end(f, &lanes);
+    for (uint32_t e = 0; e < i->result_count; e++)
+        values[e] = LLVMBuildLoad2(b, type, arrays[e], "");
+}
+
+static void load_guarded(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef *values)
+{
+    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP);
+    struct ways w = open_ways(f, a->guard);
+    LLVMBasicBlockRef from[2];
+    LLVMValueRef others[8];
+
+    load_contiguous(f, i, a, values);
+    from[0] = close_way(f, &w, w.wrap);
+    load_wrapped(f, i, a, others);
+    from[1] = close_way(f, &w, w.done);
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        LLVMValueRef both[2] = {values[e], others[e]};
+        values[e] = LLVMBuildPhi(f->cg->builder, type, "");
+        LLVMAddIncoming(values[e], both, from, 2);
     }
 }
 
 static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
+    LLVMValueRef values[8];
     struct address a;
 
     note_line(f, i);
@@ -422,10 +502,14 @@ static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
     if (a.form == BL_KIR_SHAPE_UNIFORM)
         load_uniform(f, i, &a);
     else if (a.form == BL_KIR_SHAPE_VARYING)
-        load_gathered(f, i, a.pointer);
-    else if (!load_contiguous(f, i, &a))
-        load_gathered(f, i, bl_cg_pointer(f, i->operands[0], i->attr->space, (int64_t)i->attr->imm, true));
+        load_gathered(f, i, a.pointer, values);
+    else if (a.guard)
+        load_guarded(f, i, &a, values);
+    else
+        load_contiguous(f, i, &a, values);
     fence_beside(f, i, false);
+    for (uint32_t e = 0; e < i->result_count && a.form != BL_KIR_SHAPE_UNIFORM; e++)
+        bl_cg_define_vector(f, i->results[e], values[e]);
 }
 
 /* Lanes that store to one place: the last one stays. */
@@ -446,13 +530,11 @@ static void store_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, co
     }
 }
 
-static bool store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+static void store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
 {
     uint32_t vec = i->attr->vec;
     LLVMValueRef parts[8], whole;
 
-    if (!bl_cg_all_lanes(f) && !has_masked(f, bl_kir_type_bits(i->attr->type)))
-        return false;
     for (uint32_t e = 0; e < vec; e++)
         parts[e] = bl_cg_vector(f, i->operands[1 + e]);
     whole = vec == 1 ? parts[0] : interleave(f, parts, vec);
@@ -460,7 +542,6 @@ static bool store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i,
         LLVMSetAlignment(LLVMBuildStore(f->cg->builder, whole, a->pointer), access_align(i));
     else
         masked_store(f, "llvm.masked.store", whole, a->pointer, widen_mask(f, vec), access_align(i));
-    return true;
 }
 
 static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef pointers, uint32_t align)
@@ -492,6 +573,37 @@ static void store_scattered(struct bl_cg_func *f, const struct bl_kir_instr *i, 
     }
 }
 
+static void store_wrapped(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP), element = LLVMGetElementType(type);
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
+    LLVMValueRef arrays[8], pointer, value;
+    struct bl_cg_lanes lanes;
+
+    for (uint32_t e = 0; e + 1 < i->operand_count; e++) {
+        arrays[e] = bl_cg_array(f, type, "from");
+        LLVMBuildStore(b, bl_cg_vector(f, i->operands[1 + e]), arrays[e]);
+    }
+    bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
+    pointer = wrapped_pointer(f, i, a, lanes.lane);
+    for (uint32_t e = 0; e + 1 < i->operand_count; e++) {
+        value = LLVMBuildLoad2(b, element, bl_cg_element(f, element, arrays[e], lanes.lane), "");
+        LLVMSetAlignment(LLVMBuildStore(b, value, add_bytes(f, pointer, (int64_t)e * size)), size);
+    }
+    bl_cg_lanes_end(f, &lanes);
+}
+
+static void store_guarded(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
+{
+    struct ways w = open_ways(f, a->guard);
+
+    store_contiguous(f, i, a);
+    close_way(f, &w, w.wrap);
+    store_wrapped(f, i, a);
+    close_way(f, &w, w.done);
+}
+
 static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
     struct address a;
@@ -503,8 +615,10 @@ static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
         store_uniform(f, i, &a);
     else if (a.form == BL_KIR_SHAPE_VARYING)
         store_scattered(f, i, a.pointer);
-    else if (!store_contiguous(f, i, &a))
-        store_scattered(f, i, bl_cg_pointer(f, i->operands[0], i->attr->space, (int64_t)i->attr->imm, true));
+    else if (a.guard)
+        store_guarded(f, i, &a);
+    else
+        store_contiguous(f, i, &a);
     fence_beside(f, i, false);
 }
 
@@ -580,7 +694,8 @@ static void emit_convert_space(struct bl_cg_func *f, const struct bl_kir_instr *
     LLVMBuilderRef b = f->cg->builder;
     uint8_t space = i->attr->space, form = bl_cg_form(f, i->operands[0]);
     bool to = i->op == BL_KIR_OP_to_generic, local = space == BL_KIR_LOCAL;
-    bool vector = local || form == BL_KIR_SHAPE_VARYING;
+    bool affine = form == BL_KIR_SHAPE_AFFINE && f->divergence->shape[i->results[0]->id] == BL_KIR_SHAPE_AFFINE;
+    bool vector = local || (form != BL_KIR_SHAPE_UNIFORM && !affine);
     LLVMValueRef start = space_start(f, space), value;
     LLVMTypeRef type = bl_cg_type(f->cg, i->results[0]->type, vector ? BL_WARP : 1);
 

@@ -130,23 +130,6 @@ static enum bl_status find_local_bytes(struct bl_cg_unit *unit)
     return BL_OK;
 }
 
-/* ---- shared memory ------------------------------------------------------------------------------------------ */
-
-static uint64_t layout_shared(struct bl_kir_module *module)
-{
-    uint64_t size = 0;
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t k = 0; k < module->symbols.count; k++) {
-            struct bl_kir_symbol *symbol = module->symbols.items[k];
-            if (symbol->space != BL_KIR_SHARED || symbol->is_extern != (pass == 1))
-                continue;
-            symbol->offset = BL_ALIGN_UP(size, (uint64_t)BL_MAX(symbol->align, pass ? 16u : 1u));
-            if (!pass)
-                size = symbol->offset + symbol->size;
-        }
-    return size;
-}
-
 /* ---- an estimate of registers --------------------------------------------------------------------------------- */
 
 /* The most 32-bit values alive at once, when a value lives from its definition to its last use in program order. */
@@ -208,20 +191,29 @@ static LLVMValueRef declare(struct bl_cg_unit *unit, const char *name, LLVMTypeR
     return function;
 }
 
-static enum bl_status make_function(struct bl_cg_unit *unit, uint32_t k, LLVMValueRef function, bool full)
+static enum bl_status try_function(struct bl_cg_unit *unit, uint32_t k, LLVMValueRef function, bool full, bool guards)
 {
     struct bl_cg_func *f = BL_NEW(unit->cg->arena, struct bl_cg_func);
     struct bl_kir_func *func = unit->funcs.items[k];
-    struct bl_kir_divergence_options options = {.linear_cta = unit->request->linear_cta, .params_varying = !func->is_kernel};
+    struct bl_kir_divergence_options options = {
+        .linear_cta = unit->request->linear_cta, .params_varying = !func->is_kernel, .guards = guards};
 
     *f = (struct bl_cg_func){.cg = unit->cg, .unit = unit, .func = func, .full = full, .function = function};
     f->may_exit = unit->func_may_exit[k];
-    bl_kir_renumber(func);
-    bl_kir_update_preds(func);
     f->dom = bl_kir_dominators(func);
     f->loops = bl_kir_find_loops(func, f->dom);
     f->divergence = bl_kir_find_divergence(func, f->dom, f->loops, &options);
     return bl_cg_function(f);
+}
+
+static enum bl_status make_function(struct bl_cg_unit *unit, uint32_t k, LLVMValueRef function, bool full)
+{
+    enum bl_status status;
+
+    bl_kir_renumber(unit->funcs.items[k]);
+    bl_kir_update_preds(unit->funcs.items[k]);
+    status = try_function(unit, k, function, full, true);
+    return status == BL_NOT_FOUND ? try_function(unit, k, function, full, false) : status;
 }
 
 static uint32_t count_instructions(struct bl_kir_func *func)
@@ -320,7 +312,7 @@ enum bl_status bl_cg_unit(struct bl_cg *cg, struct bl_kir_module *module, const 
     unit.kernel = bl_map_get(&module->func_names, bl_sv(kernel));
     if (!unit.kernel || !unit.kernel->is_kernel || unit.kernel->is_declaration)
         return bl_fail(cg->error, BL_NOT_FOUND, "no kernel named %s", kernel);
-    info->static_shared = (uint32_t)layout_shared(module);
+    info->static_shared = (uint32_t)bl_kir_layout_shared(module);
     unit.invariant_kind = LLVMGetMDKindIDInContext(cg->context, "invariant.load", 14);
     collect(&unit);
     find_exits(&unit);

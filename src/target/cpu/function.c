@@ -208,19 +208,119 @@ static LLVMValueRef steps(struct bl_cg_func *f, enum bl_kir_type type, int64_t s
     return LLVMConstVector(lanes, BL_WARP);
 }
 
-static LLVMValueRef spread(struct bl_cg_func *f, enum bl_kir_type type, uint8_t form, int64_t stride, LLVMValueRef llvm)
+static LLVMValueRef base_and_steps(struct bl_cg_func *f, enum bl_kir_type type, int64_t stride, LLVMValueRef base)
 {
+    return LLVMBuildAdd(f->cg->builder, bl_cg_splat(f->cg, base), steps(f, type, stride), "");
+}
+
+static const struct bl_kir_value *guard_of(const struct bl_cg_func *f, const struct bl_kir_value *value)
+{
+    return f->values[value->id].form == BL_KIR_SHAPE_AFFINE ? f->divergence->guard[value->id] : NULL;
+}
+
+static LLVMValueRef fetch_narrow(struct bl_cg_func *f, const struct bl_kir_value *guard)
+{
+    const struct bl_cg_value *g = &f->values[guard->id];
+    return find_place(f, g) == HERE ? g->narrow : load_slot(f, g->narrow_slot);
+}
+
+/* The guard's value in each lane, whether it holds or not. */
+static LLVMValueRef exact_guard(struct bl_cg_func *f, const struct bl_kir_value *guard)
+{
+    const struct bl_kir_value *from = guard->def->operands[0];
+    LLVMValueRef narrow = base_and_steps(f, from->type, f->values[from->id].stride, fetch_narrow(f, guard));
+    LLVMTypeRef type = bl_cg_type(f->cg, guard->type, BL_WARP);
+
+    if (guard->def->op == BL_KIR_OP_sext)
+        return LLVMBuildSExt(f->cg->builder, narrow, type, "");
+    return LLVMBuildZExt(f->cg->builder, narrow, type, "");
+}
+
+static LLVMValueRef widen_as(struct bl_cg_func *f, const struct bl_kir_value *guard, LLVMValueRef narrow)
+{
+    LLVMTypeRef type = bl_cg_type(f->cg, guard->type, 1);
+    if (guard->def->op == BL_KIR_OP_sext)
+        return LLVMBuildSExt(f->cg->builder, narrow, type, "");
+    return LLVMBuildZExt(f->cg->builder, narrow, type, "");
+}
+
+/* What a value misses in lanes where its guard has wrapped, in the guard's type. */
+static LLVMValueRef correction(struct bl_cg_func *f, const struct bl_kir_value *guard, int64_t factor)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef base = widen_as(f, guard, fetch_narrow(f, guard)), wrapped;
+
+    base = base_and_steps(f, guard->type, f->divergence->stride[guard->id], base);
+    wrapped = LLVMBuildSub(b, exact_guard(f, guard), base, "");
+    base = LLVMConstInt(bl_cg_type(f->cg, guard->type, 1), (uint64_t)factor, true);
+    return LLVMBuildMul(b, wrapped, bl_cg_splat(f->cg, base), "");
+}
+
+LLVMValueRef bl_cg_lane_offset(struct bl_cg_func *f, const struct bl_kir_value *value, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i64 = int_type(f, 64);
+    const struct bl_kir_value *guard = guard_of(f, value), *from = guard->def->operands[0];
+    int64_t factor = f->values[value->id].factor, rest = f->values[value->id].stride - factor * f->divergence->stride[guard->id];
+    LLVMTypeRef type = bl_cg_type(f->cg, from->type, 1);
+    LLVMValueRef base = fetch_narrow(f, guard), here, steps_of;
+
+    steps_of = LLVMConstInt(type, (uint64_t)f->values[from->id].stride, true);
+    here = LLVMBuildAdd(b, base, LLVMBuildMul(b, LLVMBuildIntCast2(b, lane, type, false, ""), steps_of, ""), "");
+    here = LLVMBuildSub(b, widen_as(f, guard, here), widen_as(f, guard, base), "");
+    here = LLVMBuildIntCast2(b, here, i64, true, "");
+    here = LLVMBuildMul(b, here, LLVMConstInt(i64, (uint64_t)factor, true), "");
+    lane = LLVMBuildMul(b, LLVMBuildZExt(b, lane, i64, ""), LLVMConstInt(i64, (uint64_t)rest, true), "");
+    return LLVMBuildAdd(b, here, lane, "");
+}
+
+LLVMValueRef bl_cg_guard(struct bl_cg_func *f, const struct bl_kir_value *value)
+{
+    const struct bl_kir_value *guard = guard_of(f, value), *from;
+    LLVMTypeRef type;
+    LLVMIntPredicate test;
+    int64_t reach;
+    uint64_t edge;
+
+    if (!guard)
+        return NULL;
+    from = guard->def->operands[0];
+    type = bl_cg_type(f->cg, from->type, 1);
+    reach = (BL_WARP - 1) * f->values[from->id].stride; /* strides here are those of 32 bits or fewer */
+    if (guard->def->op == BL_KIR_OP_sext) {
+        edge = UINT64_C(1) << (bl_kir_type_bits(from->type) - 1);
+        edge = reach > 0 ? edge - 1 - (uint64_t)reach : edge - (uint64_t)reach;
+        test = reach > 0 ? LLVMIntSLE : LLVMIntSGE;
+    } else {
+        edge = reach > 0 ? UINT64_MAX - (uint64_t)reach : (uint64_t)-reach;
+        test = reach > 0 ? LLVMIntULE : LLVMIntUGE;
+    }
+    if (reach > INT32_MAX / 2 || reach < -INT32_MAX / 2)
+        return LLVMConstInt(int_type(f, 1), 0, false);
+    return LLVMBuildICmp(f->cg->builder, test, fetch_narrow(f, guard), LLVMConstInt(type, edge, false), "");
+}
+
+static LLVMValueRef spread(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_t form, int64_t stride, LLVMValueRef llvm)
+{
+    const struct bl_kir_value *guard = form == BL_KIR_SHAPE_AFFINE ? f->divergence->guard[value->id] : NULL;
+    LLVMValueRef missing;
+
     if (form == BL_KIR_SHAPE_VARYING)
         return llvm;
-    llvm = bl_cg_splat(f->cg, llvm);
-    if (form == BL_KIR_SHAPE_AFFINE)
-        llvm = LLVMBuildAdd(f->cg->builder, llvm, steps(f, type, stride), "");
-    return llvm;
+    if (form == BL_KIR_SHAPE_UNIFORM)
+        return bl_cg_splat(f->cg, llvm);
+    if (guard == value)
+        return exact_guard(f, guard);
+    llvm = base_and_steps(f, value->type, stride, llvm);
+    if (!guard || bl_kir_type_bits(value->type) <= bl_kir_type_bits(guard->def->operands[0]->type))
+        return llvm;
+    missing = correction(f, guard, f->values[value->id].factor);
+    return LLVMBuildAdd(f->cg->builder, llvm, LLVMBuildIntCast2(f->cg->builder, missing, LLVMTypeOf(llvm), true, ""), "");
 }
 
 LLVMValueRef bl_cg_vector(struct bl_cg_func *f, const struct bl_kir_value *value)
 {
-    return spread(f, value->type, bl_cg_form(f, value), f->values[value->id].stride, fetch(f, value));
+    return spread(f, value, bl_cg_form(f, value), f->values[value->id].stride, fetch(f, value));
 }
 
 LLVMValueRef bl_cg_scalar(struct bl_cg_func *f, const struct bl_kir_value *value)
@@ -263,7 +363,7 @@ void bl_cg_define(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_
         vector = false;
     }
     if (f->spins && f->at->region && v->crosses && !vector) {
-        llvm = spread(f, value->type, form, stride, llvm);
+        llvm = spread(f, value, form, stride, llvm);
         form = BL_KIR_SHAPE_VARYING;
         vector = true;
     }
@@ -280,7 +380,7 @@ void bl_cg_define(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_
         LLVMBuildStore(f->cg->builder, llvm, v->slot);
     if (vector || !v->leaves)
         return;
-    llvm = spread(f, value->type, form, stride, llvm);
+    llvm = spread(f, value, form, stride, llvm);
     if (!v->out_slot)
         v->out_slot = bl_cg_slot(f, LLVMTypeOf(llvm), "");
     store_blended(f, f->at->mask, llvm, v->out_slot);
@@ -301,7 +401,11 @@ void bl_cg_define_scalar(struct bl_cg_func *f, const struct bl_kir_value *value,
 static void note_use(struct bl_cg_func *f, const struct bl_kir_value *value, const struct bl_cg_segment *user)
 {
     struct bl_cg_value *v = &f->values[value->id];
+    const struct bl_kir_value *guard = f->divergence->guard[value->id];
+
     v->used = true;
+    if (guard && f->values[guard->id].segment != user && (f->values[guard->id].segment->region || user->region))
+        f->values[guard->id].narrow_crosses = true;
     if (!v->segment || v->segment == user || (!v->segment->region && !user->region))
         return;
     v->crosses = true;
@@ -351,7 +455,6 @@ static void note_segment(struct bl_cg_func *f, struct bl_cg_segment *s, bool def
 
 static void find_crossings(struct bl_cg_func *f)
 {
-    f->values = BL_NEW_ARRAY(f->cg->arena, struct bl_cg_value, f->func->value_count + 1u);
     for (uint32_t o = 0; o < f->order.count; o++)
         note_segment(f, f->order.items[o], true);
     for (uint32_t o = 0; o < f->order.count; o++)
@@ -581,6 +684,19 @@ static void emit_end(struct bl_cg_func *f, struct bl_cg_segment *s, const struct
 
 /* ---- instructions ------------------------------------------------------------------------------------ */
 
+/* Before a guard is defined: keeps what it widens. */
+static void keep_narrow(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    struct bl_cg_value *v = &f->values[i->results[0]->id];
+
+    v->narrow = fetch(f, i->operands[0]);
+    if (!v->narrow_crosses)
+        return;
+    if (!v->narrow_slot)
+        v->narrow_slot = bl_cg_slot(f, LLVMTypeOf(v->narrow), "narrow");
+    LLVMBuildStore(f->cg->builder, v->narrow, v->narrow_slot);
+}
+
 /* The most restrictive form that all operands have. */
 static uint8_t common_form(const struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
@@ -604,6 +720,8 @@ static bool emit_math(struct bl_cg_func *f, const struct bl_kir_instr *i)
         operands[o] = form == BL_KIR_SHAPE_VARYING ? bl_cg_vector(f, i->operands[o]) : fetch(f, i->operands[o]);
     if (!bl_cg_math(f->cg, i, form == BL_KIR_SHAPE_VARYING ? BL_WARP : 1, operands, results))
         return false;
+    if (form == BL_KIR_SHAPE_AFFINE && i->result_count == 1 && f->divergence->guard[i->results[0]->id] == i->results[0])
+        keep_narrow(f, i);
     for (uint32_t r = 0; r < i->result_count; r++) {
         uint32_t id = i->results[r]->id;
         bool affine = form == BL_KIR_SHAPE_AFFINE && f->divergence->shape[id] == BL_KIR_SHAPE_AFFINE;
@@ -842,6 +960,9 @@ enum bl_status bl_cg_function(struct bl_cg_func *f)
 
     if (status != BL_OK)
         return status;
+    f->values = BL_NEW_ARRAY(f->cg->arena, struct bl_cg_value, f->func->value_count + 1u);
+    if (!bl_cg_find_factors(f))
+        return BL_NOT_FOUND;
     find_crossings(f);
     begin_function(f);
     make_blocks(f);

@@ -67,6 +67,10 @@ struct bl_cg_value {
     LLVMValueRef slot;             /* for uses elsewhere, in its form */
     LLVMValueRef out_slot;         /* a scalar or base that leaves: a vector, by lane */
     LLVMValueRef phi_slot;         /* of a phi: filled by the edges */
+    /* of a guard (struct bl_kir_divergence): the base of what it widens, for the check and for exact values */
+    LLVMValueRef narrow, narrow_slot;
+    bool narrow_crosses;
+    int64_t factor; /* of a value with a guard: how much it grows when the guard's value grows by one */
 };
 
 struct bl_cg_func {
@@ -135,13 +139,21 @@ bool bl_cg_is_first(const struct bl_cg_func *f, const struct bl_cg_segment *s, u
 bool bl_cg_leaves(const struct bl_cg_func *f, const struct bl_cg_segment *d, const struct bl_cg_segment *c);
 bool bl_cg_loop_holds(const struct bl_cg_loop *loop, const struct bl_cg_segment *s);
 
+/* ---- guard.c: how values depend on their guards. False: not as this code generator needs it. */
+bool bl_cg_find_factors(struct bl_cg_func *f);
+
 /* ---- function.c: one function */
+/* BL_NOT_FOUND, with nothing made: the guards of its divergence are of no use; to be tried again without. */
 enum bl_status bl_cg_function(struct bl_cg_func *f);
 /* An operand's value in the current segment: as a vector of 32, as a scalar (only if bl_cg_form is uniform), as lane 0's
  * base (uniform or affine). */
 uint8_t bl_cg_form(const struct bl_cg_func *f, const struct bl_kir_value *value);
 LLVMValueRef bl_cg_vector(struct bl_cg_func *f, const struct bl_kir_value *value);
 LLVMValueRef bl_cg_scalar(struct bl_cg_func *f, const struct bl_kir_value *value);
+/* An affine value that is so only while its guard holds: the check, a scalar. NULL: it always is. And what one lane (i32)
+ * has more than lane 0, guard or not, as i64. */
+LLVMValueRef bl_cg_guard(struct bl_cg_func *f, const struct bl_kir_value *value);
+LLVMValueRef bl_cg_lane_offset(struct bl_cg_func *f, const struct bl_kir_value *value, LLVMValueRef lane);
 /* Sets an instruction's result. */
 void bl_cg_define(struct bl_cg_func *f, const struct bl_kir_value *value, uint8_t form, int64_t stride, LLVMValueRef llvm);
 void bl_cg_define_vector(struct bl_cg_func *f, const struct bl_kir_value *value, LLVMValueRef vector);
