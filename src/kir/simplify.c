@@ -36,9 +36,12 @@ static bool is_const(const struct bl_kir_value *value, uint64_t *bits)
     return true;
 }
 
-/* The instruction becomes a copy of value. */
+/* The instruction becomes a copy of value. In a loop that has just lost its entry a value may come to stand for itself: it
+ * stays, and goes with its block. */
 static void become(struct simplify *s, struct bl_kir_instr *i, uint32_t result, struct bl_kir_value *value)
 {
+    if (value == i->results[result])
+        return;
     s->same[i->results[result]->id] = value;
     s->changed = true;
     if (result + 1 == i->result_count)

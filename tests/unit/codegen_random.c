@@ -348,7 +348,11 @@ static bool check_seed(uint64_t seed, bool print)
 
     bl_arena_init(&arena);
     module = make_module(&arena, seed);
-    if (bl_kir_prepare(module, &error) != BL_OK) {
+    error.status = bl_kir_prepare(module, &error);
+    if (print)
+        print_module(module);
+    fflush(stdout);
+    if (error.status != BL_OK) {
         printf("seed %llu: %s\n", (unsigned long long)seed, error.message);
     } else if (compile_module(&arena, module, &answer) && (kernel = load_object(&answer, &handle))) {
         void (*run)(struct bl_cpu_warp *);
@@ -356,8 +360,6 @@ static bool check_seed(uint64_t seed, bool print)
         good = check_warp(&arena, module->funcs.items[0], run, UINT32_MAX, seed) &&
                check_warp(&arena, module->funcs.items[0], run, 0x000fffff, seed);
     }
-    if (print)
-        print_module(module);
     if (!good)
         printf("seed %llu failed\n", (unsigned long long)seed);
     if (handle)
