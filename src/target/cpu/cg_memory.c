@@ -441,8 +441,10 @@ static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_in
     LLVMValueRef offset = bl_cg_lane_offset(f, i->operands[0], lane);
 
     if (i->attr->space == BL_KIR_SHARED) { /* offsets of 32 bits, with their sign */
-        LLVMValueRef start = LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, shared_start(f), (int64_t)i->attr->imm), int_type(f, 64), "");
-        LLVMValueRef base = LLVMBuildSub(f->cg->builder, LLVMBuildPtrToInt(f->cg->builder, a->pointer, int_type(f, 64), ""), start, "");
+        LLVMValueRef start =
+            LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, shared_start(f), (int64_t)i->attr->imm), int_type(f, 64), "");
+        LLVMValueRef base =
+            LLVMBuildSub(f->cg->builder, LLVMBuildPtrToInt(f->cg->builder, a->pointer, int_type(f, 64), ""), start, "");
         offset = LLVMBuildAdd(f->cg->builder, offset, base, "");
         offset = widen_offset(f, offset, false);
         return LLVMBuildIntToPtr(f->cg->builder, LLVMBuildAdd(f->cg->builder, offset, start, ""), pointer_type(f), "");
