@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Reads isa.def and writes what is made from it. At build time: the C table that isa.h describes. Also used by the sweep against
-ptxas in tests/ptx and by the coverage page.
+ptxas in tests/ptx, and for the page docs/coverage-ptx.md, together with the table of what is lowered.
 
     gen_isa.py table isa.def mods.def ptx.h opcodes.def OUT.c
+    gen_isa.py coverage isa.def mods.def ptx.h table.def OUT.md
 """
 import random
 import re
@@ -17,11 +18,14 @@ class Word:
 class Place:
     """One choice of modifiers, or of types."""
 
-    def __init__(self, words, optional, is_type, condition=None):
+    def __init__(self, words, optional, is_type, condition=None, name=None):
         self.words, self.optional, self.is_type = words, optional, is_type
+        self.name = name  # of the set that it is, or None
         self.condition = condition  # a word: filled if and only if that word's place is
 
-    def text(self):
+    def text(self, short=False):
+        if short and self.name:
+            return '{.%s}' % self.name.upper() if self.optional else '.' + self.name.upper()
         inner = '|'.join('.' + w.name for w in self.words)
         if self.optional:
             return '{' + inner + '}'
@@ -64,7 +68,7 @@ class Row:
     def types(self):
         return [p for p in self.places if p.is_type]
 
-    def form(self):
+    def form(self, short=False):
         names = {'d': 'd', 'p': 'p', 'q': 'q', 'm': '[a]', 'i': 'imm', 'l': 'label', 's': '_', 'f': 'a', 't': '[t]', 'x': 'd, a',
                  'c': '(ret), target, (args)'}
         out, letter = [], 'a'
@@ -80,7 +84,7 @@ class Row:
             if o.optional or o.condition:
                 name = '{' + name + '}'
             out.append(name)
-        return self.op + ''.join(p.text() for p in self.places) + ('  ' + ', '.join(out) if out else '')
+        return self.op + ''.join(p.text(short) for p in self.places) + ('  ' + ', '.join(out) if out else '')
 
 
 class Isa:
@@ -119,7 +123,7 @@ class Isa:
                 raise ValueError('types and modifiers in one place: ' + text)
             if not is_type and w.name not in self.mods:
                 raise ValueError('unknown modifier ' + w.name)
-        return Place(words, optional, is_type, condition or None)
+        return Place(words, optional, is_type, condition or None, text[1:] if re.fullmatch(r'\$\w+', text) else None)
 
     def row(self, section, args):
         if len(args) != 5:
@@ -228,6 +232,49 @@ class Isa:
             fields.append('.has_range = true, .low = %s, .high = %s' % (low, high or 'INT32_MAX'))
         fields.append('.condition = %d' % self.condition(row, o))
         return '{' + ', '.join(fields) + '}'
+
+    # ---- the coverage page ----------------------------------------------------------------------
+
+    @staticmethod
+    def lowered(path):
+        """By opcode, from lower's table.def: 'yes', or what is not."""
+        text = re.sub(r'/\*.*?\*/', '', open(path).read(), flags=re.S)
+        answer = {op: 'yes, does nothing here' for op in re.findall(r'NOTHING\((\w+)\)', text)}
+        for op, exception in re.findall(r'\bROW\((\w+),[^,]*,[^,]*,[^,]*, (NULL|"[^"]*")\)', text):
+            answer[op] = 'yes' if exception == 'NULL' else 'yes, but for ' + exception.strip('"')
+        return answer
+
+    def coverage(self, out, table):
+        lowered, emit = self.lowered(table), lambda s='': out.write(s + '\n')
+        sections = []
+        for section in [r.section for r in self.rows] + [s for _, s in self.open]:
+            if section not in sections:
+                sections.append(section)
+        opcodes = {r.op for r in self.rows} | {op for op, _ in self.open}
+        emit('# PTX: what is known and what runs')
+        emit()
+        emit('Made by `ninja coverage-ptx` from `src/ptx/isa.def` and `src/lower/table.def`; do not edit.')
+        emit()
+        emit('%d opcodes, %d forms in the table; %d opcodes are lowered. An opcode marked *open* has forms that the table does not '
+             'list: they are accepted, and fail at the launch of the kernel that holds them. "Since" is the PTX version and the '
+             'lowest target; a word after @ needs more.' % (len(opcodes), len(self.rows), len(opcodes & set(lowered))))
+        for section in sections:
+            emit('\n## ' + section + '\n')
+            emit('| form | since | lowered |')
+            emit('|---|---|---|')
+            for op in dict.fromkeys([r.op for r in self.rows if r.section == section] + [o for o, s in self.open if s == section]):
+                how = lowered.get(op, 'no')
+                for row in self.rows:
+                    if row.op == op and row.section == section:
+                        form = row.form(True).replace('|', '\\|')
+                        emit('| `%s` | %d.%d, sm_%s | %s |' % (form, *divmod(row.version, 10), row.sm.replace(' ', ', sm_'), how))
+                        how = '″'
+                if (op, section) in self.open:
+                    emit('| `%s…` *open* | | %s |' % (op, how))
+        emit('\n## Choices with a name\n')
+        for name, words in self.sets.items():
+            emit('* `.%s`: %s' % (name.upper(), ' '.join('`.%s`' % w.lstrip('$') if w[0] != '$' else '`.%s`' % w[1:].upper()
+                                                        for w in words.split('|'))))
 
     # ---- examples -------------------------------------------------------------------------------
 
@@ -342,11 +389,11 @@ class Isa:
 
 
 def main(argv):
-    if len(argv) != 7 or argv[1] != 'table':
+    if len(argv) != 7 or argv[1] not in ('table', 'coverage'):
         sys.exit(__doc__)
     isa = Isa(argv[2], argv[3], argv[4])
     with open(argv[6], 'w') as out:
-        isa.table(out, argv[5])
+        (isa.table if argv[1] == 'table' else isa.coverage)(out, argv[5])
 
 
 if __name__ == '__main__':
