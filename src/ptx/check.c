@@ -28,6 +28,8 @@ struct candidate {
     const struct bl_ptx_row *row;
     uint32_t filled; /* bit k: place k of the row */
     uint16_t needs_version, needs_sm;
+    bool available;      /* in the module's version and target */
+    uint8_t least, most; /* operands */
 };
 
 struct form {
@@ -125,7 +127,35 @@ static enum bl_ptx_space space_of_mod(uint16_t mod)
     }
 }
 
-static void form_fill(struct form *form, const struct bl_ptx_instr *instr)
+static bool target_fits(const struct bl_ptx_module *module, const struct candidate *candidate)
+{
+    const struct bl_ptx_row *row = candidate->row;
+    if (module->sm < candidate->needs_sm)
+        return false;
+    for (uint32_t r = 0; r < row->rule_count; r++) {
+        const struct bl_ptx_isa_rule *rule = &row->rules[r];
+        if (rule->suffix == ' ' && module->sm >= rule->sm)
+            return true;
+        if (rule->suffix == 'a' && module->sm == rule->sm && module->sm_suffix == 'a')
+            return true;
+        if (rule->suffix == 'f' && module->sm / 10 == rule->sm / 10 && module->sm >= rule->sm && module->sm_suffix)
+            return true;
+    }
+    return row->rule_count == 0;
+}
+
+static void count_operands(struct candidate *candidate)
+{
+    for (uint32_t k = 0; k < candidate->row->operand_count; k++) {
+        const struct bl_ptx_isa_operand *spec = &candidate->row->operands[k];
+        if (spec->condition && !(candidate->filled >> (spec->condition - 1) & 1))
+            continue;
+        candidate->most++;
+        candidate->least += !spec->optional;
+    }
+}
+
+static void form_fill(struct form *form, const struct bl_ptx_module *module, const struct bl_ptx_instr *instr)
 {
     const struct bl_ptx_isa_range range = bl_ptx_isa_ranges[instr->op];
     memset(form, 0, sizeof(*form));
@@ -141,9 +171,14 @@ static void form_fill(struct form *form, const struct bl_ptx_instr *instr)
         if (!form->space)
             form->space = (uint8_t)space_of_mod(instr->mods[m]);
     }
-    for (uint32_t r = 0; r < range.count && form->candidate_count < MAX_CANDIDATES; r++)
-        if (words_fit(&bl_ptx_isa_rows[range.first + r], instr, &form->candidates[form->candidate_count]))
-            form->candidate_count++;
+    for (uint32_t r = 0; r < range.count && form->candidate_count < MAX_CANDIDATES; r++) {
+        struct candidate *candidate = &form->candidates[form->candidate_count];
+        if (!words_fit(&bl_ptx_isa_rows[range.first + r], instr, candidate))
+            continue;
+        count_operands(candidate);
+        candidate->available = module->version >= candidate->needs_version && target_fits(module, candidate);
+        form->candidate_count++;
+    }
 }
 
 static bool form_is(const struct form *form, const struct bl_ptx_instr *instr)
@@ -166,7 +201,7 @@ static const struct form *form_of(struct bl_ptx_module *module, const struct bl_
     hash ^= hash >> 15;
     struct form *form = &cache[hash % CACHE_SIZE];
     if (!form->op || !form_is(form, instr))
-        form_fill(form, instr);
+        form_fill(form, module, instr);
     return form;
 }
 
@@ -201,44 +236,26 @@ static bool fault(struct check *c, const struct bl_ptx_operand *operand, const c
 }
 
 enum type_class {
+    CLASS_OTHER, /* only untyped registers hold it: bf16, tf32, packed ones */
     CLASS_BITS,
     CLASS_INT,
     CLASS_FLOAT, /* has registers of its own type: f16, f16x2, f32, f64 */
-    CLASS_OTHER, /* only untyped registers hold it: bf16, tf32, packed ones */
     CLASS_PRED
+};
+
+/* A table, because each operand of each instruction asks. */
+static const uint8_t classes[BL_PTX_TYPE_COUNT] = {
+    [BL_PTX_B8] = CLASS_BITS,   [BL_PTX_B16] = CLASS_BITS,    [BL_PTX_B32] = CLASS_BITS,       [BL_PTX_B64] = CLASS_BITS,
+    [BL_PTX_B128] = CLASS_BITS, [BL_PTX_U8] = CLASS_INT,      [BL_PTX_U16] = CLASS_INT,        [BL_PTX_U32] = CLASS_INT,
+    [BL_PTX_U64] = CLASS_INT,   [BL_PTX_S8] = CLASS_INT,      [BL_PTX_S16] = CLASS_INT,        [BL_PTX_S32] = CLASS_INT,
+    [BL_PTX_S64] = CLASS_INT,   [BL_PTX_TEXREF] = CLASS_INT,  [BL_PTX_SAMPLERREF] = CLASS_INT, [BL_PTX_SURFREF] = CLASS_INT,
+    [BL_PTX_F16] = CLASS_FLOAT, [BL_PTX_F16X2] = CLASS_FLOAT, [BL_PTX_F32] = CLASS_FLOAT,      [BL_PTX_F64] = CLASS_FLOAT,
+    [BL_PTX_PRED] = CLASS_PRED,
 };
 
 static enum type_class class_of(enum bl_ptx_type type)
 {
-    switch (type) {
-    case BL_PTX_B8:
-    case BL_PTX_B16:
-    case BL_PTX_B32:
-    case BL_PTX_B64:
-    case BL_PTX_B128:
-        return CLASS_BITS;
-    case BL_PTX_U8:
-    case BL_PTX_U16:
-    case BL_PTX_U32:
-    case BL_PTX_U64:
-    case BL_PTX_S8:
-    case BL_PTX_S16:
-    case BL_PTX_S32:
-    case BL_PTX_S64:
-    case BL_PTX_TEXREF:
-    case BL_PTX_SAMPLERREF:
-    case BL_PTX_SURFREF:
-        return CLASS_INT;
-    case BL_PTX_F16:
-    case BL_PTX_F16X2:
-    case BL_PTX_F32:
-    case BL_PTX_F64:
-        return CLASS_FLOAT;
-    case BL_PTX_PRED:
-        return CLASS_PRED;
-    default:
-        return CLASS_OTHER;
-    }
+    return (enum type_class)classes[type];
 }
 
 /* What the instruction expects of an operand. */
@@ -674,18 +691,6 @@ static bool match_operands(struct check *c, uint32_t k, uint32_t o)
     return o == i->operand_count;
 }
 
-static void operand_counts(const struct candidate *candidate, uint32_t *least, uint32_t *most)
-{
-    *least = *most = 0;
-    for (uint32_t k = 0; k < candidate->row->operand_count; k++) {
-        const struct bl_ptx_isa_operand *spec = &candidate->row->operands[k];
-        if (spec->condition && !(candidate->filled >> (spec->condition - 1) & 1))
-            continue;
-        *most += 1;
-        *least += !spec->optional;
-    }
-}
-
 /* What the values of constants must be beyond a range. */
 static bool check_values(struct check *c)
 {
@@ -705,35 +710,14 @@ static bool check_values(struct check *c)
 static bool row_fits(struct check *c, const struct candidate *candidate)
 {
     const struct bl_ptx_row *row = candidate->row;
-    uint32_t least, most;
     c->candidate = candidate;
     if (row->operand_count && row->operands[0].letter == 'x')
         return c->instr->operand_count ? check_mov(c) : false;
     if (row->operand_count && row->operands[0].letter == 'c')
         return check_call(c);
-    operand_counts(candidate, &least, &most);
-    if (c->instr->operand_count < least || c->instr->operand_count > most)
+    if (c->instr->operand_count < candidate->least || c->instr->operand_count > candidate->most)
         return false;
     return match_operands(c, 0, 0) && check_values(c);
-}
-
-/* ---- what an instruction needs ------------------------------------------------------------------ */
-
-static bool target_fits(const struct bl_ptx_module *module, const struct candidate *candidate)
-{
-    const struct bl_ptx_row *row = candidate->row;
-    if (module->sm < candidate->needs_sm)
-        return false;
-    for (uint32_t r = 0; r < row->rule_count; r++) {
-        const struct bl_ptx_isa_rule *rule = &row->rules[r];
-        if (rule->suffix == ' ' && module->sm >= rule->sm)
-            return true;
-        if (rule->suffix == 'a' && module->sm == rule->sm && module->sm_suffix == 'a')
-            return true;
-        if (rule->suffix == 'f' && module->sm / 10 == rule->sm / 10 && module->sm >= rule->sm && module->sm_suffix)
-            return true;
-    }
-    return row->rule_count == 0;
 }
 
 /* ---- faults -------------------------------------------------------------------------------------- */
@@ -886,13 +870,12 @@ static enum bl_status fail_form(struct bl_ptx_module *module, const struct bl_pt
 static enum bl_status fail_operands(struct check *c, struct bl_error *error)
 {
     const struct bl_ptx_instr *i = c->instr;
-    uint32_t least = UINT32_MAX, most = 0, low, high;
+    uint32_t least = UINT32_MAX, most = 0;
     if (c->fault_rank)
         return bl_ptx_fail(c->module, c->fault_loc, error, BL_SYNTAX, "%s", c->fault);
     for (uint32_t r = 0; r < c->form->candidate_count; r++) {
-        operand_counts(&c->form->candidates[r], &low, &high);
-        least = BL_MIN(least, low);
-        most = BL_MAX(most, high);
+        least = BL_MIN(least, (uint32_t)c->form->candidates[r].least);
+        most = BL_MAX(most, (uint32_t)c->form->candidates[r].most);
     }
     if (least == most)
         return bl_ptx_fail(c->module, i->loc, error, BL_SYNTAX, "%s needs %u operand%s, here %s %u: %s", bl_ptx_opcode_name(i->op),
@@ -956,14 +939,19 @@ enum bl_status bl_ptx_check_instr(struct bl_ptx_module *module, struct bl_ptx_fu
                                   struct bl_error *error)
 {
     const struct form *form;
-    struct check c = {.module = module, .func = func, .instr = instr};
+    struct check c;
     if (instr->guard && instr->guard->type != BL_PTX_PRED)
         return bl_ptx_fail(module, instr->loc, error, BL_SYNTAX, "the guard %.*s has type .%s: expected a predicate",
                            BL_SV(instr->guard->name), bl_ptx_type_name(instr->guard->type));
-    c.form = form = form_of(module, instr);
+    form = form_of(module, instr);
+    c.module = module; /* one by one: the text of the fault stays as it is, clearing it costs more than the check */
+    c.func = func;
+    c.instr = instr;
+    c.form = form;
+    c.fault_rank = 0;
     for (uint32_t r = 0; r < form->candidate_count; r++) {
         const struct candidate *candidate = &form->candidates[r];
-        if (module->version < candidate->needs_version || !target_fits(module, candidate) || !row_fits(&c, candidate))
+        if (!candidate->available || !row_fits(&c, candidate))
             continue;
         if (withdrawn(module, instr))
             return bl_ptx_fail(module, instr->loc, error, BL_SYNTAX, "%s: %s", bl_ptx_opcode_name(instr->op),
