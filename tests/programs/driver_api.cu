@@ -58,9 +58,12 @@ int main()
         CUdeviceptr out;
         unsigned n;
     } packed = {out, 64};
-    size_t packed_size = sizeof(packed);
+    size_t packed_size = 12; // without the padding: a larger size than the kernel takes is an error
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &packed_size, CU_LAUNCH_PARAM_END};
     DRIVER(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    size_t too_much = 16;
+    void *larger[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &too_much, CU_LAUNCH_PARAM_END};
+    REQUIRE(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, larger) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     CHECK(cudaMemcpy(host, (void *)out, sizeof(host), cudaMemcpyDeviceToHost));
     for (int i = 0; i < 64; i++)
         REQUIRE(host[i] == i * 5);

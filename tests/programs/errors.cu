@@ -35,16 +35,16 @@ int main()
     CHECK(cudaEventDestroy(start));
     CHECK(cudaEventDestroy(stop));
     fine<<<1, 2000>>>(p);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue); // InvalidConfiguration before CUDA 13
     EXPECT(cudaGetLastError(), cudaSuccess);
     fine<<<1, 32, 1 << 20>>>(p);
     EXPECT(cudaPeekAtLastError(), cudaErrorInvalidValue);
     EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     void *args[] = {&p};
-    EXPECT(cudaLaunchKernel((const void *)not_a_kernel, 1, 32, args, 0, 0), cudaErrorInvalidDeviceFunction);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+    EXPECT(cudaLaunchKernel((const void *)not_a_kernel, 1, 32, args, 0, 0), cudaErrorInvalidResourceHandle);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidResourceHandle);
     cudaFuncAttributes attributes;
-    EXPECT(cudaFuncGetAttributes(&attributes, (const void *)not_a_kernel), cudaErrorInvalidDeviceFunction);
+    EXPECT(cudaFuncGetAttributes(&attributes, (const void *)not_a_kernel), cudaErrorInvalidResourceHandle);
     cudaGetLastError();
     fine<<<1, 32>>>(p);
     CHECK(cudaMemcpy(host, p, sizeof(host), cudaMemcpyDeviceToHost));

@@ -73,15 +73,15 @@ int main()
     check_last(dim3(3000000, 1, 1));
     unsigned *out = managed<unsigned>(1024);
     shape<<<1, dim3(1025)>>>(out);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     shape<<<1, dim3(1, 1, 65)>>>(out);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     shape<<<dim3(1, 65536), 1>>>(out);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     shape<<<0, 1>>>(out);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     shape<<<1, dim3(1, 0)>>>(out);
-    EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidValue);
     CHECK(cudaDeviceSynchronize());
     return finish();
 }

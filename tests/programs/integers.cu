@@ -71,8 +71,8 @@ int main()
         REQUIRE(bits[i * 6 + 2] == reversed);
         REQUIRE(bits[i * 6 + 3] == (unsigned)(__builtin_ffs((int)b[i]) * 128 + __builtin_ffsll((long long)y)));
         for (int j = 0; j < 4; j++) {
-            unsigned selector = b[i] >> j * 4 & 15, byte = (unsigned)(((unsigned long long)b[i] << 32 | a[i]) >> (selector & 7) * 8) & 255;
-            permuted |= (selector & 8 ? (byte & 128 ? 255u : 0u) : byte) << j * 8;
+            unsigned selector = b[i] >> j * 4 & 7, byte = (unsigned)(((unsigned long long)b[i] << 32 | a[i]) >> selector * 8) & 255;
+            permuted |= byte << j * 8; // __byte_perm uses three bits of each selector
         }
         REQUIRE(bits[i * 6 + 4] == permuted);
         unsigned shift = a[i] & 31;

@@ -52,6 +52,7 @@ int main()
     int *in = managed<int>(1000), *out = managed<int>(count * 2), *walked = managed<int>(count);
     for (int i = 0; i < 1000; i++)
         in[i] = i * 7919 % 1009;
+    CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 8192));
     run<<<count / 128, 128>>>(in, out, walked);
     CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < count; i++) {

@@ -266,7 +266,9 @@ cudaError_t bl_rt_kernel(const void *function, CUkernel *kernel)
     /* From cudaLibraryGetKernel or __cudaGetKernel. */
     const char *name;
     *kernel = (CUkernel)function;
-    return cuKernelGetName(&name, *kernel) == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+    if (cuKernelGetName(&name, *kernel) == CUDA_SUCCESS)
+        return cudaSuccess;
+    return bl_rt_version < 13000 ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle; /* measured: tests/programs/errors.cu */
 }
 
 cudaError_t bl_rt_function(const void *function, CUfunction *made)

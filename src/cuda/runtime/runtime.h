@@ -53,7 +53,7 @@ cudaError_t bl_rt_check_device(int device);
 
 /* ---- the program's code (module.c) ---------------------------------------------------------- */
 
-/* The kernel of a host function or a cudaKernel_t; loads its module. cudaErrorInvalidDeviceFunction: neither. */
+/* The kernel of a host function or a cudaKernel_t; loads its module. An error: neither. */
 cudaError_t bl_rt_kernel(const void *function, CUkernel *kernel);
 /* The same as a function of the current context. */
 cudaError_t bl_rt_function(const void *function, CUfunction *made);

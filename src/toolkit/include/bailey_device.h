@@ -369,7 +369,7 @@ BL_DEVICE int __ffsll(long long x)
 BL_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     unsigned result;
-    __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(selector));
+    __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(selector & 0x7777));
     return result;
 }
 #define BL_FUNNEL(name, op)                                                                                                        \
