@@ -38,9 +38,13 @@ static CUresult fill_params(const struct bl_cu_function *function, void *const *
     CUresult result = read_extra(extra, &buffer, &size);
     if (result != CUDA_SUCCESS)
         return result;
-    if (size < function->param_bytes || (size && !buffer))
+    /* Measured on an H200: a size past what the kernel takes is this error; a smaller one is taken as it is. */
+    if (size > function->param_bytes)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (!size || !buffer)
         return CUDA_ERROR_INVALID_VALUE;
-    memcpy(out, buffer, function->param_bytes);
+    memset(out, 0, function->param_bytes);
+    memcpy(out, buffer, size);
     return CUDA_SUCCESS;
 }
 
@@ -61,8 +65,8 @@ static CUresult check_shape(const struct bl_device_props *props, const struct bl
 static CUresult check_function(const struct bl_cu_function *function, const struct bl_launch *launch, uint64_t threads)
 {
     const struct bl_kernel_attr *attr = &function->attr;
-    if (threads > attr->max_threads)
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (threads > attr->max_threads) /* .maxntid too: measured on an H200 */
+        return CUDA_ERROR_INVALID_VALUE;
     if (launch->dynamic_shared > attr->max_dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
     if (attr->required_block[0] && memcmp(attr->required_block, launch->block, sizeof(launch->block)))
