@@ -320,7 +320,7 @@ static bool check_register(struct check *c, const struct bl_ptx_operand *o, cons
 {
     const struct bl_ptx_symbol *s = o->symbol;
     char name[64];
-    if (s->kind == BL_PTX_SYM_SREG)
+    if (s->kind == BL_PTX_SYM_SREG && !(c->instr->op == BL_PTX_OP_mov && w->spec->letter == 'q'))
         return fault(c, o, "special register %.*s can't stand here: only mov reads it", BL_SV(s->name));
     if (s->vec > 1 && !o->component)
         return fault(c, o, "%.*s is a vector: expected one element", BL_SV(s->name));
@@ -535,13 +535,15 @@ static bool check_operand(struct check *c, const struct bl_ptx_isa_operand *spec
         return check_pair(c, o, &w);
     if (spec->pair_always)
         return fault(c, o, "expected a second result: d|p");
-    if (o->kind == BL_PTX_VECTOR && (spec->width == 1 || spec->width == BL_PTX_ISA_ANY_WIDTH)) {
-        w.width = spec->width == 1 ? 1 : o->item_count;
+    /* {a} is a itself */
+    if (o->kind == BL_PTX_VECTOR && (w.width == 1 || spec->width == BL_PTX_ISA_ANY_WIDTH)) {
+        if (spec->width == BL_PTX_ISA_ANY_WIDTH)
+            w.width = o->item_count;
         return check_elements(c, o, &w);
     }
     if (w.width == 1)
         return check_scalar(c, o, &w);
-    if (spec->sink && o->kind == BL_PTX_SINK && spec->width != BL_PTX_ISA_MOD_WIDTH)
+    if (spec->sink && o->kind == BL_PTX_SINK)
         return true;
     if (spec->width == BL_PTX_ISA_MOD_WIDTH && !check_vector_size(c, o, &w))
         return false;
@@ -739,36 +741,44 @@ static struct bl_ptx_loc word_place(const struct bl_ptx_instr *i, const char *wo
     return loc;
 }
 
+/* A list of words for a message, each once. */
 struct words {
     char text[1200];
     size_t size;
+    uint8_t seen[BL_MAX((int)BL_PTX_MOD_COUNT, (int)BL_PTX_TYPE_COUNT) / 8 + 1];
 };
+
+static const char *word_text(uint16_t word, bool type)
+{
+    return type ? bl_ptx_type_name((enum bl_ptx_type)word) : bl_ptx_mod_name((enum bl_ptx_mod)word);
+}
 
 static void words_add(struct words *words, const char *word)
 {
-    size_t size = strlen(word);
-    if (words->size + size + 3 > sizeof(words->text))
-        return;
-    words->size +=
-        (size_t)snprintf(words->text + words->size, sizeof(words->text) - words->size, "%s.%s", words->size ? " " : "", word);
+    if (words->size + strlen(word) + 3 <= sizeof(words->text))
+        words->size +=
+            (size_t)snprintf(words->text + words->size, sizeof(words->text) - words->size, "%s.%s", words->size ? " " : "", word);
 }
 
-/* Every word that some row of the opcode takes, each once: modifiers or types. */
+static void words_add_place(struct words *words, const struct bl_ptx_isa_place *place)
+{
+    for (uint32_t w = 0; w < place->word_count; w++) {
+        uint16_t word = place->words[w].word;
+        if (!(words->seen[word / 8] >> (word % 8) & 1))
+            words_add(words, word_text(word, place->is_type));
+        words->seen[word / 8] |= (uint8_t)(1u << (word % 8));
+    }
+}
+
+/* Every word that some row of the opcode takes: modifiers or types. */
 static void words_of_opcode(enum bl_ptx_opcode op, bool types, struct words *words)
 {
     const struct bl_ptx_isa_range range = bl_ptx_isa_ranges[op];
-    uint8_t seen[BL_MAX((int)BL_PTX_MOD_COUNT, (int)BL_PTX_TYPE_COUNT) / 8 + 1] = {0};
     for (uint32_t r = 0; r < range.count; r++) {
         const struct bl_ptx_row *row = &bl_ptx_isa_rows[range.first + r];
-        for (uint32_t k = 0; k < row->place_count; k++) {
-            for (uint32_t w = 0; row->places[k].is_type == types && w < row->places[k].word_count; w++) {
-                uint16_t word = row->places[k].words[w].word;
-                if (seen[word / 8] >> (word % 8) & 1)
-                    continue;
-                seen[word / 8] |= (uint8_t)(1u << (word % 8));
-                words_add(words, types ? bl_ptx_type_name((enum bl_ptx_type)word) : bl_ptx_mod_name((enum bl_ptx_mod)word));
-            }
-        }
+        for (uint32_t k = 0; k < row->place_count; k++)
+            if (row->places[k].is_type == types)
+                words_add_place(words, &row->places[k]);
     }
 }
 
@@ -785,39 +795,39 @@ static bool opcode_takes(enum bl_ptx_opcode op, uint16_t word, bool type)
     return false;
 }
 
-static void place_words(const struct bl_ptx_isa_place *place, struct words *words)
+/* The place of the row that is missing where all words of the instruction fit; -1: none. */
+static int missing_of(const struct bl_ptx_row *row, const struct bl_ptx_instr *i)
 {
-    for (uint32_t w = 0; w < place->word_count; w++)
-        words_add(words, place->is_type ? bl_ptx_type_name((enum bl_ptx_type)place->words[w].word)
-                                        : bl_ptx_mod_name((enum bl_ptx_mod)place->words[w].word));
+    struct candidate c = {.row = row};
+    if (row->is_open || !types_fit(row, i, &c))
+        return -1;
+    for (uint32_t m = 0; m < i->mod_count; m++) {
+        int k = place_of(row, i->mods[m], &c);
+        if (k < 0)
+            return -1;
+        c.filled |= 1u << k;
+    }
+    return place_missing(row, &c);
 }
 
-/* A row that all words of the instruction fit, but that asks for one more; says which. */
+/* Rows that all words of the instruction fit, but that ask for one more: says which. */
 static bool fail_missing(struct bl_ptx_module *module, const struct bl_ptx_instr *i, struct bl_error *error)
 {
     const struct bl_ptx_isa_range range = bl_ptx_isa_ranges[i->op];
+    struct words words = {.size = 0};
+    const char *form = NULL;
     for (uint32_t r = 0; r < range.count; r++) {
         const struct bl_ptx_row *row = &bl_ptx_isa_rows[range.first + r];
-        struct candidate c = {.row = row};
-        struct words words = {.size = 0};
-        uint32_t m = 0;
-        if (row->is_open || !types_fit(row, i, &c))
-            continue;
-        for (; m < i->mod_count; m++) {
-            int k = place_of(row, i->mods[m], &c);
-            if (k < 0)
-                break;
-            c.filled |= 1u << k;
-        }
-        int missing = m == i->mod_count ? place_missing(row, &c) : -1;
-        if (missing < 0)
-            continue;
-        place_words(&row->places[missing], &words);
-        bl_ptx_fail(module, i->loc, error, BL_SYNTAX, "%s with these types needs %s%s; allowed: %s", bl_ptx_opcode_name(i->op),
-                    row->places[missing].word_count > 1 ? "one of " : "", words.text, row->form);
-        return true;
+        int missing = missing_of(row, i);
+        if (missing >= 0)
+            words_add_place(&words, &row->places[missing]);
+        if (missing >= 0 && !form)
+            form = row->form;
     }
-    return false;
+    if (form)
+        bl_ptx_fail(module, i->loc, error, BL_SYNTAX, "%s with these types needs %s%s, as in %s", bl_ptx_opcode_name(i->op),
+                    strchr(words.text, ' ') ? "one of " : "", words.text, form);
+    return form != NULL;
 }
 
 /* The forms of the opcode that take these types, or all of them. */

@@ -318,9 +318,9 @@ class Isa:
         if o.letter == 's':
             return '_'
         if o.letter == 'l':
-            return 'L2' if row.op == 'brx' else 'L1'
+            return 'table' if row.op == 'brx' else 'L1'
         if o.letter == 'c':
-            return 'fn, (%r1)'
+            return '(%r1), fn, (%r2)'
         if o.letter == 'f' or o.letter == 'a' and o.range:
             return self.register(type_name, o, n)
         if o.letter == 'x':
@@ -358,9 +358,26 @@ class Isa:
         return {'1d': 1, '2d': 2, '3d': 4, 'a1d': 1, 'a2d': 2, 'cube': 4, 'acube': 4}.get(geometry, 1)
 
     def example(self, row, rng):
-        """(instruction, version, sm list): a random choice of words and operands that the row allows."""
-        chosen, types, version, sms = [], [], row.version, [row.sm]
-        words = ''
+        """(instruction, version, sm list): a random choice of words and operands that the row allows, no vector over 128 bits
+        but where the row is made for them."""
+        for attempt in range(100):
+            words, chosen, types, version, sms = self.choose(row, rng)
+            width = next((int(w[1:]) for w in chosen if re.fullmatch(r'v[248]', w)), 1)
+            bits = 0 if width == 1 else 32 if re.search('x[24]$', types[0]) else int(re.search(r'\d+$', types[0])[0])
+            if bits * width <= 128 or (bits * width == 256 and row.version == 88):
+                break
+        operands = []
+        for n, o in enumerate(row.operands):
+            if o.optional and rng.random() < 0.5:
+                continue
+            if o.condition and not any(w.name in words for w in row.places[self.condition(row, o) - 1].words):
+                continue
+            operands.append(self.operand_text(row, o, types, chosen, n + 1 if not o.vector else 1 + 8 * n % 24))
+        return '.'.join([row.op] + words) + ' ' + ', '.join(operands) + ';', version, sms
+
+    def choose(self, row, rng):
+        """Words, those of them that are modifiers, those that are types, the version and the sms that they need."""
+        words, chosen, types, version, sms = [], [], [], row.version, [row.sm]
         filled = set()
         for k, p in enumerate(row.places):
             if p.condition:
@@ -373,19 +390,11 @@ class Isa:
                 continue
             w = rng.choice(free)
             filled.add(k)
-            words += '.' + w.name
+            words.append(w.name)
             (types if p.is_type else chosen).append(w.name)
             version = max(version, w.version)
             sms.append(w.sm)
-        operands = []
-        for n, o in enumerate(row.operands):
-            if o.optional and rng.random() < 0.5:
-                continue
-            if o.condition and not any(k in filled and any(w.name == o.condition for w in p.words)
-                                       for k, p in enumerate(row.places)):
-                continue
-            operands.append(self.operand_text(row, o, types, chosen, n + 1 if not o.vector else 1 + 8 * n % 24))
-        return row.op + words + ' ' + ', '.join(operands) + ';', version, sms
+        return words, chosen, types, version, sms
 
 
 def main(argv):

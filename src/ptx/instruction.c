@@ -228,6 +228,8 @@ static struct bl_ptx_operand parse_address(struct bl_ptx_parser *p)
     if (bl_ptx_is(p, ','))
         parse_texture_address(p, &address);
     bl_ptx_expect(p, ']', "']'");
+    if (bl_ptx_is(p, BL_PTX_T_DOT) && bl_sv_is(p->token.text, "unified")) /* ld: a promise about the variable */
+        bl_ptx_next(p);
     return address;
 }
 

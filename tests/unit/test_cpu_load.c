@@ -911,6 +911,28 @@ static void files_that_the_program_closed_are_left_alone(void **state)
     (void)state;
 }
 
+static void closed_standard_files_do_no_harm(void **state)
+{
+    struct bl_cpu_request request = {.ptx = bl_sv("text"), .kernel = "k"};
+    char *bytes;
+    size_t size;
+    int result;
+    pid_t child = fork();
+
+    if (child == 0) {
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        enum bl_status status = bl_cpu_client_compile(&request, &bytes, &size, NULL);
+        for (int fd = 0; fd < 3; fd++)
+            if (fcntl(fd, F_GETFD) >= 0)
+                _exit(9); /* what the program writes there must not reach the helper */
+        _exit(status);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    (void)state;
+}
+
 /* ---- modules ---------------------------------------------------------------------------------- */
 
 static const char module_text[] = ".version 8.0\n"
@@ -1387,6 +1409,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_program_notices_nothing),
         cmocka_unit_test(a_forked_child_has_its_own_helpers),
         cmocka_unit_test(files_that_the_program_closed_are_left_alone),
+        cmocka_unit_test(closed_standard_files_do_no_harm),
         cmocka_unit_test(variables_start_with_their_values),
         cmocka_unit_test(kernels_say_what_they_take),
         cmocka_unit_test(a_bad_text_says_where),

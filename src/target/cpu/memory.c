@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 enum {
@@ -61,7 +62,7 @@ struct bl_cpu_memory {
     pthread_mutex_t lock;
     uint64_t page; /* bytes of one */
     uint64_t total, used;
-    uint64_t at_start; /* bytes that the machine had free when the device was made */
+    uint64_t at_start; /* bytes that the machine had free when the device was made, or later if more: allocations' sum */
     uint32_t class_count, class_size[CLASS_MAX];
     struct region *partial[KINDS][CLASS_MAX];
     struct region *unused[CLASS_MAX + 1]; /* records to use again; the last list: of large ones */
@@ -524,6 +525,35 @@ static uint64_t system_free(void)
     return line ? strtoull(line + strlen("MemAvailable:"), NULL, 10) * 1024 : UINT64_MAX;
 }
 
+/* Whether the machine can give so many bytes now. Most often memory that nobody uses at all says so at little cost. */
+static bool system_has(uint64_t size)
+{
+    struct sysinfo info;
+
+    return (sysinfo(&info) == 0 && size <= (uint64_t)info.freeram * info.mem_unit) || size <= system_free();
+}
+
+/* Bytes that this process has in memory and that are no file's. */
+static uint64_t own_pages(void)
+{
+    unsigned long long all, resident, shared;
+    FILE *file = fopen("/proc/self/statm", "re");
+    bool known = file && fscanf(file, "%llu %llu %llu", &all, &resident, &shared) == 3 && resident >= shared;
+
+    if (file)
+        fclose(file);
+    return known ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Other processes may have given memory back since the device was made. With the lock. */
+static void measure_again(struct bl_cpu_memory *memory)
+{
+    uint64_t available = system_free(), own = own_pages();
+
+    if (available <= UINT64_MAX - own)
+        memory->at_start = BL_MAX(memory->at_start, BL_MIN(memory->total, available + own));
+}
+
 static enum bl_status out_of_memory(uint64_t size, uint64_t left, struct bl_error *error)
 {
     return bl_fail(error, BL_NO_MEMORY, "allocation of %llu bytes: %llu of the device's memory are free", (unsigned long long)size,
@@ -540,14 +570,13 @@ static enum bl_status take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind
         return bl_fail(error, BL_INVALID, "allocation of %llu bytes aligned to %llu", (unsigned long long)size,
                        (unsigned long long)align);
     align = BL_MAX(align, (uint64_t)ALIGN);
-    if (size >= ask_system) {
-        uint64_t available = system_free();
-        if (size > available)
-            return out_of_memory(size, available, error);
-    }
+    if (size >= ask_system && !system_has(size))
+        return out_of_memory(size, system_free(), error);
     class = internal ? memory->class_count : class_for(memory, size, align);
     pthread_mutex_lock(&memory->lock);
-    left = memory->total - BL_MIN(memory->total, memory->used);
+    if (size > memory->at_start - BL_MIN(memory->at_start, memory->used))
+        measure_again(memory);
+    left = memory->at_start - BL_MIN(memory->at_start, memory->used);
     if (size <= left)
         taken =
             class < memory->class_count ? take_small(memory, kind, size, class) : take_large(memory, kind, size, align, internal);
