@@ -461,6 +461,44 @@ static void test_slow_host_calls(void **state)
     assert_int_equal(calls, QUEUES);
 }
 
+static void add_one(struct bl_cpu_warp *warp)
+{
+    __atomic_fetch_add(POINTER(uint64_t, warp, 0), 1, __ATOMIC_RELAXED);
+}
+
+static void take_time(struct bl_cpu_warp *warp)
+{
+    uint64_t begun = bl_cpu_now();
+    while (bl_cpu_now() - begun < 1000000)
+        bl_cpu_pause();
+    add_one(warp);
+}
+
+/* A small launch gets its turn beside a large one, though nobody helps. */
+static void test_turns(void **state)
+{
+    struct bl_device_kernel slow = KERNEL(take_time, 0, 8), quick = KERNEL(add_one, 0, 8);
+    struct bl_queue *other;
+    uint64_t slow_count = 0, quick_count = 0, begun = bl_cpu_now(), quickest = 0;
+    uint32_t grid = 200 * bl_cpu_worker_count();
+    assert_int_equal(bl_cpu_queue_create(&device.base, 0, &other), BL_OK);
+    assert_int_equal(launch_on(queue, &slow, grid, 32, PARAMS(ADDRESS(&slow_count))), BL_OK);
+    usleep(3000);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(launch_on(other, &quick, 100, 32, PARAMS(ADDRESS(&quick_count))), BL_OK);
+        while (bl_cpu_queue_query(other) == BL_NOT_READY)
+            usleep(100);
+        quickest = bl_cpu_now() - begun;
+    }
+    assert_true(__atomic_load_n(&slow_count, __ATOMIC_RELAXED) < grid);
+    assert_int_equal(bl_cpu_queue_wait(queue), BL_OK);
+    assert_int_equal(slow_count, grid);
+    assert_int_equal(quick_count, 500);
+    print_message("    5 small launches done after %.1f ms, the large one after %.1f ms\n", (double)quickest / 1e6,
+                  (double)(bl_cpu_now() - begun) / 1e6);
+    bl_cpu_queue_destroy(other);
+}
+
 static void wait_for_flag(void *data)
 {
     while (!*(_Atomic int *)data)
@@ -485,11 +523,6 @@ static void test_host_calls_that_wait(void **state)
         assert_int_equal(bl_cpu_queue_wait(queues[i]), BL_OK);
         bl_cpu_queue_destroy(queues[i]);
     }
-}
-
-static void add_one(struct bl_cpu_warp *warp)
-{
-    __atomic_fetch_add(POINTER(uint64_t, warp, 0), 1, __ATOMIC_RELAXED);
 }
 
 static void *many_launches(void *data)
@@ -728,18 +761,62 @@ static void endless(struct bl_cpu_warp *warp)
 
 static void bad_among_endless(struct bl_cpu_warp *warp)
 {
-    if (warp->ctaid[0] == 1)
+    _Atomic int *begun = POINTER(_Atomic int, warp, 2);
+    if (warp->ctaid[0] == 0) {
+        while (warp->nsmid > 1 && !*begun)
+            sched_yield();
         *POINTER(volatile int, warp, 1) = 1;
+    }
+    *begun = 1;
     endless(warp);
+}
+
+static void calls_for_ever(struct bl_cpu_warp *warp)
+{
+    uint64_t size = 100, block, format = ADDRESS("");
+    uint32_t result;
+    if (warp->ctaid[0] == 0 && warp->warpid == 0 && warp->nsmid > 1)
+        usleep(1000);
+    if (warp->ctaid[0] == 0 && warp->warpid == 0)
+        *POINTER(volatile int, warp, 1) = 1;
+    for (uint64_t i = 0;; i++) {
+        if (param(warp, 0) == 0)
+            warp->helpers->clock(warp);
+        else if (param(warp, 0) == 1)
+            warp->helpers->vprintf(warp, 1, &format, &size, &result);
+        else if (param(warp, 0) == 2)
+            warp->helpers->yield(warp, 0);
+        else if (param(warp, 0) == 3)
+            warp->helpers->malloc(warp, 1, &size, &block), warp->helpers->free(warp, 1, &block);
+        else
+            warp->helpers->barrier(warp, UINT32_MAX, 0, 0);
+    }
+}
+
+/* Others are within the runtime most of the time. */
+static void test_fault_stops_calls(void **state)
+{
+    struct bl_fault fault;
+    for (uint64_t which = 0; which < 5; which++)
+        for (uint32_t flags = which == 4 ? BL_CPU_BARRIER : 0; flags <= BL_CPU_BARRIER; flags++) {
+            struct bl_device_kernel kernel = KERNEL(calls_for_ever, flags, 16);
+            expect_fault(&kernel, 2, 64, PARAMS(which, 0x1000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+            for (int i = 0; i < 5; i++) { /* on the same fibers */
+                struct bl_device_kernel good = KERNEL(add_one, flags, 8);
+                uint64_t count = 0;
+                assert_int_equal(run(&good, 20, 64, PARAMS(ADDRESS(&count))), BL_OK);
+                assert_int_equal(count, 40);
+            }
+        }
 }
 
 /* One CTA faults, the others would run for ever. */
 static void test_fault_stops_endless_kernels(void **state)
 {
-    struct bl_device_kernel kernel = KERNEL(bad_among_endless, 0, 16);
+    struct bl_device_kernel kernel = KERNEL(bad_among_endless, 0, 24);
     struct bl_fault fault;
-    int never = 0;
-    expect_fault(&kernel, 2, 64, PARAMS(ADDRESS(&never), 0x1000), BL_FAULT_ILLEGAL_ADDRESS, &fault);
+    int never = 0, begun = 0;
+    expect_fault(&kernel, 2, 32, PARAMS(ADDRESS(&never), 0x1000, ADDRESS(&begun)), BL_FAULT_ILLEGAL_ADDRESS, &fault);
 }
 
 static void test_reset_stops_endless_kernels(void **state)
@@ -1423,6 +1500,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fences_across_queues),
         cmocka_unit_test(test_fences_across_devices),
         cmocka_unit_test(test_slow_host_calls),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_host_calls_that_wait),
         cmocka_unit_test(test_many_host_threads),
         cmocka_unit_test(test_copies),
@@ -1434,6 +1512,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_copies),
         cmocka_unit_test(test_fault_drops_the_rest),
         cmocka_unit_test(test_fault_stops_endless_kernels),
+        cmocka_unit_test(test_fault_stops_calls),
         cmocka_unit_test(test_reset_stops_endless_kernels),
         cmocka_unit_test(test_handlers_of_the_program),
         cmocka_unit_test(test_child_of_fork),

@@ -54,6 +54,7 @@ static struct bl_cpu_barrier *arrive(struct bl_cpu_warp *warp, uint32_t lanes, u
     struct bl_cpu_barrier *barrier;
     uint32_t warps = count / BL_WARP + (count % BL_WARP != 0);
 
+    bl_cpu_obey_stop(cta->core);
     if (id >= BL_CPU_BARRIERS)
         bl_cpu_help_fault(warp, lanes, BL_FAULT_ILLEGAL_INSTRUCTION, "barrier number above 15");
     barrier = &cta->barriers[id];
@@ -115,8 +116,7 @@ void bl_cpu_help_yield(struct bl_cpu_warp *warp, uint32_t ns)
     struct bl_cpu_cta *cta = warp->runtime;
     struct bl_cpu_core *core = cta->core;
 
-    if (atomic_load_explicit(&core->command->stop, memory_order_relaxed))
-        bl_cpu_escape(core);
+    bl_cpu_obey_stop(core);
     if (!cta->fibered) {
         ns ? bl_cpu_nap(BL_MIN(ns, (uint32_t)NAP_NS)) : (void)sched_yield();
         return;

@@ -451,7 +451,6 @@ bool bl_cpu_run_fibers(struct bl_cpu_core *core)
 {
     struct bl_cpu_command *command = core->command;
     struct residents residents = {0};
-    uint64_t begun = bl_cpu_now();
     bool more = true, finished = true;
 
     core->first = core->end = 0;
@@ -465,7 +464,7 @@ bool bl_cpu_run_fibers(struct bl_cpu_core *core)
         }
         if (!run_resident(core, &residents))
             break;
-        if (!residents.count && core->first >= core->end && bl_cpu_turn_over(core->runner, begun)) {
+        if (!residents.count && core->first >= core->end && bl_cpu_turn_over(core)) {
             finished = atomic_load(&command->next_piece) >= command->total;
             break;
         }

@@ -223,6 +223,7 @@ static struct bl_cpu_heap *heap_of(struct bl_cpu_runner *runner)
 void bl_cpu_help_malloc(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *sizes, uint64_t *results)
 {
     struct bl_cpu_cta *cta = warp->runtime;
+    bl_cpu_obey_stop(cta->core);
     struct bl_cpu_heap *heap = heap_of(cta->core->runner);
     if (heap)
         pthread_mutex_lock(&heap->lock);
@@ -237,6 +238,7 @@ void bl_cpu_help_malloc(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t
 void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *blocks)
 {
     struct bl_cpu_cta *cta = warp->runtime;
+    bl_cpu_obey_stop(cta->core);
     struct bl_cpu_heap *heap = heap_of(cta->core->runner);
     uint32_t bad = 0;
     if (heap)

@@ -6,13 +6,16 @@
 static uint64_t help_clock(struct bl_cpu_warp *warp)
 {
     const struct bl_cpu_cta *cta = warp->runtime;
+    bl_cpu_obey_stop(cta->core);
     uint64_t khz = (uint64_t)cta->core->runner->device->base.props.clock_khz;
     return (uint64_t)((unsigned __int128)bl_cpu_now() * khz / 1000000);
 }
 
 static uint64_t help_globaltimer(struct bl_cpu_warp *warp)
 {
+    const struct bl_cpu_cta *cta = warp->runtime;
     struct timespec now;
+    bl_cpu_obey_stop(cta->core);
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

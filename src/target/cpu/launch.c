@@ -409,9 +409,9 @@ bool bl_cpu_claim(struct bl_cpu_core *core, uint64_t count)
     return core->first < command->total;
 }
 
-bool bl_cpu_turn_over(struct bl_cpu_runner *runner, uint64_t begun)
+bool bl_cpu_turn_over(struct bl_cpu_core *core)
 {
-    return atomic_load_explicit(&runner->ready_count, memory_order_relaxed) > 1 && bl_cpu_now() - begun > TURN_NS;
+    return atomic_load_explicit(&core->runner->ready_count, memory_order_relaxed) > 1 && bl_cpu_now() - core->begun > TURN_NS;
 }
 
 /* On the core's fiber: the CTAs that it has claimed, warp by warp. */
@@ -447,7 +447,7 @@ static bool run_chunks(struct bl_cpu_core *core)
 {
     struct bl_cpu_command *command = core->command;
     bool deep = command->launch.code->info.flags & BL_CPU_RECURSION;
-    uint64_t begun = bl_cpu_now(), before = begun, chunk = 1;
+    uint64_t before = core->begun, chunk = 1;
 
     while (!atomic_load_explicit(&command->stop, memory_order_relaxed) && bl_cpu_claim(core, chunk)) {
         core->job = BL_CPU_JOB_CTAS;
@@ -461,7 +461,7 @@ static bool run_chunks(struct bl_cpu_core *core)
         else if (now - before > CHUNK_NS * 2)
             chunk = BL_MAX(chunk / 2, (uint64_t)1);
         before = now;
-        if (bl_cpu_turn_over(core->runner, begun))
+        if (bl_cpu_turn_over(core))
             return false;
     }
     return true;

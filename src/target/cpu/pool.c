@@ -246,12 +246,15 @@ static long cgroup_quota(void)
 static uint32_t count_workers(void)
 {
     const char *wanted = getenv("BAILEY_THREADS");
-    long count = wanted ? strtol(wanted, NULL, 10) : 0;
+    char *end = NULL;
+    long count = wanted ? strtol(wanted, &end, 10) : 0;
     cpu_set_t *set;
     size_t size = CPU_ALLOC_SIZE(8192);
 
-    if (count >= 1)
+    if (count >= 1 && !*end)
         return (uint32_t)BL_MIN(count, (long)MAX_WORKERS);
+    if (wanted && *wanted)
+        bl_error_log("BAILEY_THREADS=%s: expected 1 to %d; all processors are used", wanted, MAX_WORKERS);
     set = CPU_ALLOC(8192);
     if (set && sched_getaffinity(0, size, set) == 0)
         count = CPU_COUNT_S(size, set);

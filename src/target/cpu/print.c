@@ -308,6 +308,7 @@ void bl_cpu_help_printf(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t
 {
     struct bl_cpu_cta *cta = warp->runtime;
     struct bl_cpu_core *core = cta->core;
+    bl_cpu_obey_stop(core);
     for (uint32_t mask = lanes; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
         core->helping++;

@@ -228,6 +228,8 @@ void bl_cpu_run_some(struct bl_cpu_runner *runner, struct bl_queue *queue)
     if (core || command->kind == BL_CPU_HOST_CALL) {
         bl_cpu_unlock(runner);
         uint64_t begun = bl_cpu_now();
+        if (core)
+            core->begun = begun;
         finished = execute(command, core);
         uint64_t spent = bl_cpu_now() - begun;
         bl_cpu_lock(runner);

@@ -220,6 +220,7 @@ struct bl_cpu_core {
     bool taken;               /* (lock) */
     _Atomic pthread_t thread; /* that has taken it; other threads' signal handlers read it */
     struct bl_cpu_command *command;
+    uint64_t begun;                  /* ns: this turn at it */
     uint64_t first, end;             /* pieces claimed */
     void *scheduler;                 /* stack pointer to go back to */
     atomic_bool inside;              /* on a fiber, on behalf of the command */
@@ -273,8 +274,8 @@ struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core);   /* NULL: no memo
 void bl_cpu_cta_put(struct bl_cpu_core *core, struct bl_cpu_cta *cta);
 void bl_cpu_cta_free(struct bl_cpu_cta *cta);
 void bl_cpu_thread_of(const struct bl_cpu_grid *launch, uint32_t warp, uint32_t lane, uint32_t tid[3]);
-/* Whether to let other commands have this thread; begun: ns. */
-bool bl_cpu_turn_over(struct bl_cpu_runner *runner, uint64_t begun);
+/* Whether to let other commands have this thread. */
+bool bl_cpu_turn_over(struct bl_cpu_core *core);
 /* Gives up the core's command: no memory for it. */
 void bl_cpu_out_of_memory(struct bl_cpu_core *core, const char *what);
 
@@ -297,8 +298,20 @@ bool bl_cpu_run_plain(struct bl_cpu_core *core, bool deep);
 bool bl_cpu_run_fibers(struct bl_cpu_core *core);
 /* On a fiber: lets another warp of the CTA run, or the scheduler if there is none. */
 void bl_cpu_cta_switch(struct bl_cpu_cta *cta);
-/* On a fiber: leaves it for good. */
+/* On a fiber: leaves it for good, with the core's trap set. */
 void bl_cpu_escape(struct bl_cpu_core *core) __attribute__((noreturn));
+
+/* The work ends; kind NONE: because it was told to stop. text as in struct bl_cpu_trap. */
+void bl_cpu_trap_set(struct bl_cpu_core *core, enum bl_fault_kind kind, uint32_t warp, uint32_t lanes, const char *text);
+
+/* What every helper does first: a stop's signal may have come while a helper ran, and would be lost. */
+static inline void bl_cpu_obey_stop(struct bl_cpu_core *core)
+{
+    if (__builtin_expect(atomic_load_explicit(&core->command->stop, memory_order_relaxed), false)) {
+        bl_cpu_trap_set(core, BL_FAULT_NONE, 0, 0, NULL);
+        bl_cpu_escape(core);
+    }
+}
 
 /* barrier.c */
 void bl_cpu_barriers_reset(struct bl_cpu_cta *cta);
@@ -327,8 +340,6 @@ void bl_cpu_core_known(struct bl_cpu_core *core);
 void bl_cpu_core_forget(struct bl_cpu_core *core);
 /* Turns the core's trap into the runner's fault and stops the command. On the scheduler's stack, without the lock. */
 void bl_cpu_trap_report(struct bl_cpu_core *core);
-/* What a trap with this text says; text as in struct bl_cpu_trap. */
-void bl_cpu_trap_set(struct bl_cpu_core *core, enum bl_fault_kind kind, uint32_t warp, uint32_t lanes, const char *text);
 
 /* print.c */
 void bl_cpu_text_copy(struct bl_buffer *text, uint64_t address, size_t most); /* a string of the kernel's; may fault */

@@ -46,14 +46,13 @@ void bl_cpu_transfer_rows(struct bl_cpu_core *core)
 bool bl_cpu_run_transfer(struct bl_cpu_core *core)
 {
     struct bl_cpu_command *command = core->command;
-    uint64_t begun = bl_cpu_now();
     while (!atomic_load_explicit(&command->stop, memory_order_relaxed) && bl_cpu_claim(core, 1)) {
         core->job = BL_CPU_JOB_ROWS;
         if (!bl_cpu_run_plain(core, false))
             return true;
         if (core->end == command->total)
             return true;
-        if (bl_cpu_turn_over(core->runner, begun))
+        if (bl_cpu_turn_over(core))
             return false;
     }
     return true;
