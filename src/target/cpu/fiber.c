@@ -55,8 +55,10 @@ bool bl_cpu_stack_map(struct bl_cpu_stack *stack, size_t size)
 
 void bl_cpu_stack_unmap(struct bl_cpu_stack *stack)
 {
-    if (stack->map)
+    if (stack->map) {
+        bl_cpu_stack_clean(stack);
         munmap(stack->map, stack->size);
+    }
     stack->map = NULL;
     stack->size = 0;
 }
