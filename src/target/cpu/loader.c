@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 enum part { CODE, CONSTANTS, DATA, PARTS, NOT_LOADED };
-enum { LOAD_MAX = 256 << 20, ALIGN_MAX = 4096 };
+enum {
+    LOAD_MAX = 256 << 20,
+    ALIGN_MAX = 4096,
+    BEFORE_CODE = 64, /* bytes that are there: callers checked by -fsanitize=function read the word before a function */
+};
 
 /* An object on its way into memory. */
 struct object {
@@ -196,6 +200,8 @@ static enum bl_status lay_out_part(struct object *object, enum part part, uint64
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
     *end = object->starts[part] = BL_ALIGN_UP(*end, page);
+    if (part == CODE)
+        *end += BEFORE_CODE;
     for (uint32_t i = 0; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->sections[i];
         if (object->parts[i] != part)
@@ -531,7 +537,7 @@ static enum bl_status load(struct object *object, struct bl_cpu_image *image)
         status = read_symbols(object);
     if (status == BL_OK)
         status = lay_out(object, &image->map_size);
-    if (status == BL_OK && object->ends[CODE] == object->starts[CODE])
+    if (status == BL_OK && object->ends[CODE] == object->starts[CODE] + BEFORE_CODE)
         status = broken(object, "it holds no code");
     if (status == BL_OK)
         status = map_object(object, image->map_size);
