@@ -47,6 +47,11 @@ static LLVMValueRef shared_start(struct bl_cg_func *f)
     return in_entry(f, offsetof(struct bl_cpu_warp, shared), pointer_type(f), &f->shared);
 }
 
+static LLVMValueRef params_start(struct bl_cg_func *f)
+{
+    return in_entry(f, offsetof(struct bl_cpu_warp, params), pointer_type(f), &f->params);
+}
+
 /* <32 x i64>: where each lane's local memory starts. */
 static LLVMValueRef local_lanes(struct bl_cg_func *f)
 {
@@ -140,6 +145,10 @@ static LLVMValueRef vector_pointers(struct bl_cg_func *f, const struct bl_kir_va
         index = LLVMBuildIntCast2(b, bl_cg_vector(f, value), vector_of(int_type(f, 32)), true, "");
         return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, shared_start(f), offset), &index, 1, "");
     }
+    if (space == BL_KIR_PARAM) { /* a kernel's parameter by an address that is computed */
+        index = widen_offset(f, bl_cg_vector(f, value), true);
+        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, params_start(f), offset), &index, 1, "");
+    }
     if (space != BL_KIR_LOCAL)
         return host_pointers(f, value, offset);
     index = LLVMBuildAdd(b, widen_offset(f, bl_cg_vector(f, value), true), bl_cg_splat(f->cg, number64(f, offset)), "");
@@ -151,10 +160,11 @@ static LLVMValueRef scalar_pointer(struct bl_cg_func *f, const struct bl_kir_val
 {
     LLVMValueRef at = bl_cg_scalar(f, value);
 
-    if (space != BL_KIR_SHARED)
+    if (space != BL_KIR_SHARED && space != BL_KIR_PARAM)
         return add_bytes(f, LLVMBuildIntToPtr(f->cg->builder, at, pointer_type(f), ""), offset);
     at = widen_offset(f, at, false);
-    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8), add_bytes(f, shared_start(f), offset), &at, 1, "");
+    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8),
+                         add_bytes(f, space == BL_KIR_PARAM ? params_start(f) : shared_start(f), offset), &at, 1, "");
 }
 
 LLVMValueRef bl_cg_pointer(struct bl_cg_func *f, const struct bl_kir_value *address, uint8_t space, int64_t offset, bool vector)
