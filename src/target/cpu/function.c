@@ -742,6 +742,7 @@ static void emit_hoisted(struct bl_cg_func *f, const struct bl_kir_instr *i)
     go_back(f, here);
 }
 
+/* The error stands; the results get some value, so that what uses them can still be gone through. */
 static void refuse(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
     const char *what = i->op == BL_KIR_OP_unsupported && i->attr->text ? i->attr->text : bl_kir_ops[i->op].name;
@@ -749,6 +750,8 @@ static void refuse(struct bl_cg_func *f, const struct bl_kir_instr *i)
     if (f->cg->error->status == BL_OK)
         f->cg->error->line = i->line;
     bl_fail(f->cg->error, BL_UNSUPPORTED, "%s: line %u: %s: not supported by the CPU device yet", f->func->name, i->line, what);
+    for (uint32_t r = 0; r < i->result_count; r++)
+        bl_cg_define_scalar(f, i->results[r], bl_cg_bits(f->cg, i->results[r]->type, 1, 0, 0));
 }
 
 static void emit_instruction(struct bl_cg_func *f, const struct bl_kir_instr *i)
