@@ -26,7 +26,10 @@ __global__ void by_value(outer o, int scale)
     o.target[i] = (int)(o.parts[i % 3].value * scale) + o.parts[i % 3].tag + o.a + o.tail[i % 5];
 }
 
-__device__ __noinline__ int pick(huge h, int i)
+struct medium {
+    int words[64];
+};
+__device__ __noinline__ int pick(medium h, int i)
 {
     h.words[i] += 1;
     return h.words[i];
@@ -39,9 +42,9 @@ __global__ void large(const __grid_constant__ huge h, int *out, int last)
         out[i] = h.words[i] + h.words[1999 - i] + last;
 }
 
-__global__ void passes_on(huge h, int *out)
+__global__ void passes_on(medium h, int *out)
 {
-    out[threadIdx.x] = pick(h, threadIdx.x * 7);
+    out[threadIdx.x] = pick(h, threadIdx.x * 7 % 64);
 }
 
 int main()
@@ -61,12 +64,14 @@ int main()
         h.words[i] = i * i;
     int *words = managed<int>(2000), *picked = managed<int>(64);
     large<<<8, 256>>>(h, words, 9);
-    passes_on<<<1, 64>>>(h, picked);
+    medium m;
+    memcpy(&m, &h, sizeof(m));
+    passes_on<<<1, 64>>>(m, picked);
     CHECK(cudaDeviceSynchronize());
     REQUIRE(out[0] == -3.0 + 1000 + (1 << 20) + (double)(1ll << 40) + 200 + 0.5 + 0.25 + 1);
     for (int i = 0; i < 64; i++) {
         REQUIRE(o.target[i] == (int)((i % 3 + 0.5) * 10) + 'a' + i % 3 + 5 + 250 + i % 5);
-        REQUIRE(picked[i] == h.words[i * 7] + 1);
+        REQUIRE(picked[i] == h.words[i * 7 % 64] + 1);
     }
     for (int i = 0; i < 2000; i++)
         REQUIRE(words[i] == i * i + (1999 - i) * (1999 - i) + 9);
