@@ -1431,6 +1431,45 @@ static void test_assert(void **state)
     bl_cpu_reset(&device.base);
 }
 
+/* ---- the float unit's modes ------------------------------------------------------------------------------------------ */
+
+static void subnormals(struct bl_cpu_warp *warp)
+{
+    volatile float tiny = 1e-38f, third = 1.0f;
+    tiny *= 0.01f;
+    third /= 3;
+    if (tiny == 0 || third != 0x1.555556p-2f)
+        __atomic_fetch_add(POINTER(uint32_t, warp, 0), 1, __ATOMIC_RELAXED);
+}
+
+/* A program may flush subnormals and round down in its threads; kernels don't see it, and the program finds it as it was. */
+static void test_float_modes(void **state)
+{
+    uint32_t bad = 0;
+#if defined(__x86_64__)
+    unsigned before = __builtin_ia32_stmxcsr(), mode = 0x9fc0 | 0x2000;
+    __builtin_ia32_ldmxcsr(mode);
+#else
+    uint64_t before, mode = 3 << 22 | 1 << 24;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" ::"r"(mode));
+#endif
+    for (uint32_t flags = 0; flags <= BL_CPU_BARRIER; flags++) {
+        struct bl_device_kernel kernel = KERNEL(subnormals, flags, 8);
+        assert_int_equal(run(&kernel, 100, 64, PARAMS(ADDRESS(&bad))), BL_OK);
+    }
+#if defined(__x86_64__)
+    assert_int_equal(__builtin_ia32_stmxcsr() & ~0x3fu, mode & ~0x3fu);
+    __builtin_ia32_ldmxcsr(before);
+#else
+    uint64_t after;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(after));
+    assert_int_equal(after, mode);
+    __asm__ volatile("msr fpcr, %0" ::"r"(before));
+#endif
+    assert_int_equal(bad, 0);
+}
+
 /* ---- clocks, memory that runs out -------------------------------------------------------------------------------- */
 
 static void read_clocks(struct bl_cpu_warp *warp)
@@ -1531,6 +1570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_printf_of_many),
         cmocka_unit_test(test_hostile_printf),
         cmocka_unit_test(test_assert),
+        cmocka_unit_test(test_float_modes),
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_memory_runs_out),
     };

@@ -74,11 +74,14 @@ static bool fiber_stack(struct bl_cpu_fiber *fiber, size_t size)
 
 /* ---- the switch ----------------------------------------------------------------------------------------- */
 
-/* A saved stack pointer points at what bl_cpu_switch pushed; bl_cpu_switch_resume pops it. */
+/* A saved stack pointer points at what bl_cpu_switch pushed; bl_cpu_switch_resume pops it. The float unit's modes are the
+ * same on all fibers (see enter): to save them would take longer than all the rest.
+ */
 #if defined(__x86_64__)
 
+enum { DEFAULT_MODE = 0x1f80, FRAME_SKEW = 8 /* so that the stack is aligned once the frame is popped */ };
+
 struct frame {
-    uint32_t mxcsr, pad; /* generated code does not use the x87 unit */
     uint64_t r15, r14, r13, r12, rbx, rbp, pc;
 };
 
@@ -94,18 +97,11 @@ __asm__(".text\n"
         "    pushq %r13\n"
         "    pushq %r14\n"
         "    pushq %r15\n"
-        "    subq $8, %rsp\n"
-        "    stmxcsr (%rsp)\n"
-        "    movl (%rsp), %eax\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
-        "    cmpl (%rsp), %eax\n" /* to load it takes longer than all the rest */
-        "    je 1f\n"
         ".hidden bl_cpu_switch_resume\n"
         ".globl bl_cpu_switch_resume\n"
         "bl_cpu_switch_resume:\n"
-        "    ldmxcsr (%rsp)\n"
-        "1:  addq $8, %rsp\n"
         "    popq %r15\n"
         "    popq %r14\n"
         "    popq %r13\n"
@@ -126,16 +122,26 @@ __asm__(".text\n"
 
 static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function, uintptr_t argument)
 {
-    frame->mxcsr = __builtin_ia32_stmxcsr();
     frame->r12 = function;
     frame->r13 = argument;
     frame->pc = begin;
 }
 
+static uint64_t float_mode(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static void float_mode_set(uint64_t mode)
+{
+    __builtin_ia32_ldmxcsr((unsigned)mode);
+}
+
 #elif defined(__aarch64__)
 
+enum { DEFAULT_MODE = 0, FRAME_SKEW = 0 };
+
 struct frame {
-    uint64_t fpcr, pad;
     uint64_t d[8];  /* d8 to d15 */
     uint64_t x[12]; /* x19 to x30 */
 };
@@ -146,38 +152,34 @@ __asm__(".text\n"
         ".globl bl_cpu_switch\n"
         ".type bl_cpu_switch, %function\n"
         "bl_cpu_switch:\n"
-        "    sub sp, sp, #176\n"
-        "    mrs x9, fpcr\n"
-        "    str x9, [sp]\n"
-        "    stp d8, d9, [sp, #16]\n"
-        "    stp d10, d11, [sp, #32]\n"
-        "    stp d12, d13, [sp, #48]\n"
-        "    stp d14, d15, [sp, #64]\n"
-        "    stp x19, x20, [sp, #80]\n"
-        "    stp x21, x22, [sp, #96]\n"
-        "    stp x23, x24, [sp, #112]\n"
-        "    stp x25, x26, [sp, #128]\n"
-        "    stp x27, x28, [sp, #144]\n"
-        "    stp x29, x30, [sp, #160]\n"
+        "    sub sp, sp, #160\n"
+        "    stp d8, d9, [sp]\n"
+        "    stp d10, d11, [sp, #16]\n"
+        "    stp d12, d13, [sp, #32]\n"
+        "    stp d14, d15, [sp, #48]\n"
+        "    stp x19, x20, [sp, #64]\n"
+        "    stp x21, x22, [sp, #80]\n"
+        "    stp x23, x24, [sp, #96]\n"
+        "    stp x25, x26, [sp, #112]\n"
+        "    stp x27, x28, [sp, #128]\n"
+        "    stp x29, x30, [sp, #144]\n"
         "    mov x9, sp\n"
         "    str x9, [x0]\n"
         "    mov sp, x1\n"
         ".hidden bl_cpu_switch_resume\n"
         ".globl bl_cpu_switch_resume\n"
         "bl_cpu_switch_resume:\n"
-        "    ldr x9, [sp]\n"
-        "    msr fpcr, x9\n"
-        "    ldp d8, d9, [sp, #16]\n"
-        "    ldp d10, d11, [sp, #32]\n"
-        "    ldp d12, d13, [sp, #48]\n"
-        "    ldp d14, d15, [sp, #64]\n"
-        "    ldp x19, x20, [sp, #80]\n"
-        "    ldp x21, x22, [sp, #96]\n"
-        "    ldp x23, x24, [sp, #112]\n"
-        "    ldp x25, x26, [sp, #128]\n"
-        "    ldp x27, x28, [sp, #144]\n"
-        "    ldp x29, x30, [sp, #160]\n"
-        "    add sp, sp, #176\n"
+        "    ldp d8, d9, [sp]\n"
+        "    ldp d10, d11, [sp, #16]\n"
+        "    ldp d12, d13, [sp, #32]\n"
+        "    ldp d14, d15, [sp, #48]\n"
+        "    ldp x19, x20, [sp, #64]\n"
+        "    ldp x21, x22, [sp, #80]\n"
+        "    ldp x23, x24, [sp, #96]\n"
+        "    ldp x25, x26, [sp, #112]\n"
+        "    ldp x27, x28, [sp, #128]\n"
+        "    ldp x29, x30, [sp, #144]\n"
+        "    add sp, sp, #160\n"
         "    ret x30\n"
         ".size bl_cpu_switch, .-bl_cpu_switch\n"
         ".hidden bl_cpu_fiber_begin\n"
@@ -192,10 +194,21 @@ __asm__(".text\n"
 
 static void frame_fill(struct frame *frame, uintptr_t begin, uintptr_t function, uintptr_t argument)
 {
-    __asm__("mrs %0, fpcr" : "=r"(frame->fpcr));
     frame->x[0] = function;
     frame->x[1] = argument;
     frame->x[11] = begin;
+}
+
+static uint64_t float_mode(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+
+static void float_mode_set(uint64_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" ::"r"(mode));
 }
 
 #else
@@ -211,7 +224,7 @@ extern const char bl_cpu_fiber_begin[];
 void bl_cpu_fiber_reset(struct bl_cpu_fiber *fiber, void (*function)(void *), void *argument, uint32_t number)
 {
     uintptr_t top = (uintptr_t)(fiber->stack.map + fiber->stack.size) - 64 - number % COLOURS * COLOUR_BYTES;
-    struct frame *frame = (struct frame *)((top - sizeof(struct frame)) & ~(uintptr_t)15);
+    struct frame *frame = (struct frame *)(((top - sizeof(struct frame)) & ~(uintptr_t)15) - FRAME_SKEW);
     bl_cpu_stack_clean(&fiber->stack);
     memset(frame, 0, sizeof(*frame));
     frame_fill(frame, (uintptr_t)bl_cpu_fiber_begin, (uintptr_t)function, (uintptr_t)argument);
@@ -235,13 +248,18 @@ void bl_cpu_escape(struct bl_cpu_core *core)
     __builtin_unreachable();
 }
 
-/* Runs a fiber until something switches back here. */
+/* Runs a fiber until something switches back here. Kernels round to nearest and keep subnormals, whatever the program has set
+ * for its own thread; generated code does not change the mode.
+ */
 static void enter(struct bl_cpu_core *core, struct bl_cpu_fiber *fiber)
 {
+    uint64_t mode = float_mode();
+    float_mode_set(DEFAULT_MODE);
     core->inside = true;
     core->helping = 0;
     bl_cpu_go(core, &core->scheduler, fiber);
     core->inside = false;
+    float_mode_set(mode);
 }
 
 /* ---- work without barriers -------------------------------------------------------------------------------- */
