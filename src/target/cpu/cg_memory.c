@@ -52,6 +52,12 @@ static LLVMValueRef params_start(struct bl_cg_func *f)
     return in_entry(f, offsetof(struct bl_cpu_warp, params), pointer_type(f), &f->params);
 }
 
+/* Of a space whose addresses are offsets, the same memory for all lanes. */
+static LLVMValueRef offset_start(struct bl_cg_func *f, uint8_t space)
+{
+    return space == BL_KIR_SHARED ? shared_start(f) : params_start(f);
+}
+
 /* <32 x i64>: where each lane's local memory starts. */
 static LLVMValueRef local_lanes(struct bl_cg_func *f)
 {
@@ -141,13 +147,9 @@ static LLVMValueRef vector_pointers(struct bl_cg_func *f, const struct bl_kir_va
     LLVMBuilderRef b = f->cg->builder;
     LLVMValueRef index;
 
-    if (space == BL_KIR_SHARED) {
+    if (space == BL_KIR_SHARED || space == BL_KIR_PARAM) {
         index = LLVMBuildIntCast2(b, bl_cg_vector(f, value), vector_of(int_type(f, 32)), true, "");
-        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, shared_start(f), offset), &index, 1, "");
-    }
-    if (space == BL_KIR_PARAM) { /* a kernel's parameter by an address that is computed */
-        index = widen_offset(f, bl_cg_vector(f, value), true);
-        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, params_start(f), offset), &index, 1, "");
+        return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, offset_start(f, space), offset), &index, 1, "");
     }
     if (space != BL_KIR_LOCAL)
         return host_pointers(f, value, offset);
@@ -163,8 +165,7 @@ static LLVMValueRef scalar_pointer(struct bl_cg_func *f, const struct bl_kir_val
     if (space != BL_KIR_SHARED && space != BL_KIR_PARAM)
         return add_bytes(f, LLVMBuildIntToPtr(f->cg->builder, at, pointer_type(f), ""), offset);
     at = widen_offset(f, at, false);
-    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8),
-                         add_bytes(f, space == BL_KIR_PARAM ? params_start(f) : shared_start(f), offset), &at, 1, "");
+    return LLVMBuildGEP2(f->cg->builder, int_type(f, 8), add_bytes(f, offset_start(f, space), offset), &at, 1, "");
 }
 
 LLVMValueRef bl_cg_pointer(struct bl_cg_func *f, const struct bl_kir_value *address, uint8_t space, int64_t offset, bool vector)
@@ -450,9 +451,9 @@ static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_in
 {
     LLVMValueRef offset = bl_cg_lane_offset(f, i->operands[0], lane);
 
-    if (i->attr->space == BL_KIR_SHARED) { /* offsets of 32 bits, with their sign */
+    if (i->attr->space == BL_KIR_SHARED || i->attr->space == BL_KIR_PARAM) { /* offsets of 32 bits, with their sign */
         LLVMValueRef start =
-            LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, shared_start(f), (int64_t)i->attr->imm), int_type(f, 64), "");
+            LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, offset_start(f, i->attr->space), (int64_t)i->attr->imm), int_type(f, 64), "");
         LLVMValueRef base =
             LLVMBuildSub(f->cg->builder, LLVMBuildPtrToInt(f->cg->builder, a->pointer, int_type(f, 64), ""), start, "");
         offset = LLVMBuildAdd(f->cg->builder, offset, base, "");
@@ -638,7 +639,7 @@ static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
 
 static void emit_param(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
-    LLVMValueRef params = BL_CG_FIELD(f, params, pointer_type(f));
+    LLVMValueRef params = params_start(f);
     uint32_t size = bl_kir_type_bits(i->attr->type) / 8;
 
     for (uint32_t e = 0; e < i->result_count; e++) {

@@ -187,6 +187,7 @@ static LLVMValueRef declare(struct bl_cg_unit *unit, const char *name, LLVMTypeR
         add_attribute(unit->cg, function, "min-legal-vector-width", "512");
     }
     add_flag(unit->cg, function, "nounwind");
+    add_flag(unit->cg, function, "null_pointer_is_valid"); /* a fault there is the program's to see */
     LLVMSetLinkage(function, internal ? LLVMInternalLinkage : LLVMExternalLinkage);
     return function;
 }

@@ -794,8 +794,11 @@ static void emit_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
     struct bl_kir_instr *i;
 
     begin_segment(f, s);
-    for (i = s->first; i != s->end && (s->end || i != s->block->last); i = i->next)
+    for (i = s->first; i != s->end && (s->end || i != s->block->last); i = i->next) {
         emit_instruction(f, i);
+        if (f->cg->error->status != BL_OK)
+            return;
+    }
     if (!s->end) {
         emit_end(f, s, s->block->last);
         return;

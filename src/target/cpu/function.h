@@ -101,8 +101,8 @@ struct bl_cg_func {
     LLVMValueRef alive_slot;              /* may_exit: the lanes that have not */
     LLVMValueRef *result_slots;
     LLVMValueRef call_alive;  /* <32 x i1>: after a call that may end lanes, those that came back */
+    LLVMValueRef params;      /* ptr, as shared */
     LLVMValueRef shared;      /* ptr, loaded in the entry block at the first use */
-    LLVMValueRef params;      /* the same */
     LLVMValueRef local_lanes; /* <32 x i64>: each lane's start of local memory; made at the first use */
     struct bl_cg_segment *at; /* whose body is being made */
     uint32_t line;            /* last stored in warp->current_line in this segment */
