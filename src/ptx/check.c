@@ -316,12 +316,20 @@ static bool register_fits(enum bl_ptx_type have, const struct wanted *w)
     return have == w->type;
 }
 
+/* mov reads special registers; ptxas also takes them in cvt and in what a vector store writes. */
+static bool takes_special(const struct check *c, const struct wanted *w)
+{
+    if (w->spec->letter == 'd' || w->spec->letter == 'p')
+        return false;
+    return c->instr->op == BL_PTX_OP_mov || c->instr->op == BL_PTX_OP_cvt || (c->instr->op == BL_PTX_OP_st && w->width > 1);
+}
+
 static bool check_register(struct check *c, const struct bl_ptx_operand *o, const struct wanted *w)
 {
     const struct bl_ptx_symbol *s = o->symbol;
     char name[64];
-    if (s->kind == BL_PTX_SYM_SREG && !(c->instr->op == BL_PTX_OP_mov && w->spec->letter == 'q'))
-        return fault(c, o, "special register %.*s can't stand here: only mov reads it", BL_SV(s->name));
+    if (s->kind == BL_PTX_SYM_SREG && !takes_special(c, w))
+        return fault(c, o, "special register %.*s can't stand here: mov it to a register first", BL_SV(s->name));
     if (s->vec > 1 && !o->component)
         return fault(c, o, "%.*s is a vector: expected one element", BL_SV(s->name));
     if (!register_fits(s->type, w))
@@ -430,7 +438,8 @@ static bool check_scalar(struct check *c, const struct bl_ptx_operand *o, const 
     case BL_PTX_FLOAT:
         return check_immediate(c, o, w);
     case BL_PTX_SYMBOL:
-        if (w->spec->letter == 'a' && (class_of(w->type) == CLASS_INT || class_of(w->type) == CLASS_BITS))
+        /* a bare name needs mov; with an offset ptxas takes it anywhere */
+        if (w->spec->letter == 'a' && o->offset && (class_of(w->type) == CLASS_INT || class_of(w->type) == CLASS_BITS))
             return true;
         break;
     case BL_PTX_SINK:
