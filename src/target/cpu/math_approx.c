@@ -59,17 +59,22 @@ static LLVMValueRef log2_f32(struct bl_math *m, LLVMValueRef x)
     return m_select(m, m_fcmp(m, LLVMRealOEQ, x, m_f32(m, 0)), m_fneg(m, infinity), y);
 }
 
-/* sin and cos as the GPU reduces their argument: in turns, by one product rounded toward zero, so that large arguments lose
- * what they lose there. Half turns change the sign, the rest is a polynomial over a quarter turn each way. */
+/* sin and cos as the GPU reduces their argument (measured on an H200: tests/ptx/record_math.py): in turns, by one product rounded
+ * toward zero, so that large arguments lose what they lose there, and then cut to multiples of 2^-25 turn. Half turns change the
+ * sign, the rest is a polynomial over a quarter turn each way. */
 static LLVMValueRef turn_f32(struct bl_math *m, LLVMValueRef x, bool cosine)
 {
     static const float sine_terms[] = {0x1.921fb6p+2f, -0x1.4abbc4p+5f, 0x1.4668f2p+6f, -0x1.32535ap+6f, 0x1.3e17cap+5f};
     static const float cosine_terms[] = {-0x1.3bd3ccp+4f, 0x1.03c1e6p+6f, -0x1.55d0b8p+6f, 0x1.e12f86p+5f, -0x1.901bd6p+4f};
     LLVMValueRef turns = bl_math_directed(m, BL_KIR_OP_fmul, x, m_f32(m, 0x1.45f306p-3), NULL, BL_KIR_RZ), halves, r, z, y, odd;
 
+    /* below half a turn as it is, which keeps the sign of zero */
     r = m_fsub(m, turns, bl_math_integral(m, turns, BL_KIR_RN));
+    r = m_select(m, m_fcmp(m, LLVMRealOLT, m_fabs(m, turns), m_f32(m, 0.5)), turns, r);
+    r = m_fmul(m, bl_math_integral(m, m_fmul(m, r, m_f32(m, 0x1p25)), BL_KIR_RZ), m_f32(m, 0x1p-25));
     halves = bl_math_integral(m, m_fadd(m, r, r), BL_KIR_RN); /* -1, 0, 1 */
-    r = multiply_add(m, halves, m_f32(m, -0.5), r);           /* exact */
+    /* exact; no half turn: r stays, and with it the sign of zero */
+    r = m_select(m, m_fcmp(m, LLVMRealONE, halves, m_f32(m, 0)), multiply_add(m, halves, m_f32(m, -0.5), r), r);
     z = m_fmul(m, r, r);
     y = cosine ? multiply_add(m, z, polynomial(m, z, BL_LEN(cosine_terms), cosine_terms), m_f32(m, 1))
                : m_fmul(m, r, polynomial(m, z, BL_LEN(sine_terms), sine_terms));
@@ -86,8 +91,8 @@ static LLVMValueRef tanh_f32(struct bl_math *m, LLVMValueRef x)
     near = multiply_add(m, m_fmul(m, z, x), polynomial(m, z, BL_LEN(terms), terms), x);
     far = exp2_f32(m, m_fmul(m, magnitude, m_f32(m, 0x1.715476p+1)));
     far = m_fsub(m, m_f32(m, 1), m_fdiv(m, m_f32(m, 2), m_fadd(m, far, m_f32(m, 1))));
-    far = m_call(m, "llvm.copysign", 2, far, x, NULL);
-    return m_select(m, m_fcmp(m, LLVMRealOLT, magnitude, m_f32(m, 0.65)), near, far);
+    far = m_select(m, m_fcmp(m, LLVMRealOLT, magnitude, m_f32(m, 0.65)), near, far);
+    return m_call(m, "llvm.copysign", 2, far, x, NULL);
 }
 
 LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
@@ -110,9 +115,17 @@ LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMV
     }
 }
 
-/* a * (1 / b) with a reciprocal that has no subnormal values: from 2^126 on a divisor gives zero, and a NaN under infinity. */
+/* a * (1 / b) with a reciprocal that has no subnormal values: from 2^126 on a divisor gives zero, and a NaN under infinity. Without
+ * ftz both operands are scaled first where the divisor is subnormal (measured on an H200: tests/ptx/record_math.py). */
 static LLVMValueRef divide_approx(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
 {
+    LLVMValueRef small;
+
+    if (!m->attr->ftz) {
+        small = m_fcmp(m, LLVMRealOLT, m_fabs(m, b), m_f32(m, 0x1p-126));
+        a = m_select(m, small, m_fmul(m, a, m_f32(m, 0x1p24)), a);
+        b = m_select(m, small, m_fmul(m, b, m_f32(m, 0x1p24)), b);
+    }
     return m_fmul(m, a, bl_math_flush(m, m_fdiv(m, m_f32(m, 1), b)));
 }
 
