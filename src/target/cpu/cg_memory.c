@@ -525,6 +525,12 @@ static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
         bl_cg_define_vector(f, i->results[e], values[e]);
 }
 
+/* The vector that a store shows to the world: its NaNs as the GPU has them. */
+static LLVMValueRef stored_vector(struct bl_cg_func *f, const struct bl_kir_value *value)
+{
+    return bl_cg_settle_nan(f->cg, value, BL_WARP, bl_cg_vector(f, value));
+}
+
 /* Lanes that store to one place: the last one stays. */
 static void store_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
 {
@@ -539,6 +545,7 @@ static void store_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, co
             value = bl_cg_scalar(f, i->operands[1 + e]);
         else
             value = LLVMBuildExtractElement(b, bl_cg_vector(f, i->operands[1 + e]), last, "");
+        value = bl_cg_settle_nan(f->cg, i->operands[1 + e], 1, value);
         LLVMSetAlignment(LLVMBuildStore(b, value, add_bytes(f, a->pointer, (int64_t)e * size)), size);
     }
 }
@@ -549,7 +556,7 @@ static void store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i,
     LLVMValueRef parts[8], whole;
 
     for (uint32_t e = 0; e < vec; e++)
-        parts[e] = bl_cg_vector(f, i->operands[1 + e]);
+        parts[e] = stored_vector(f, i->operands[1 + e]);
     whole = vec == 1 ? parts[0] : interleave(f, parts, vec);
     if (bl_cg_all_lanes(f))
         LLVMSetAlignment(LLVMBuildStore(f->cg->builder, whole, a->pointer), access_align(i));
@@ -578,7 +585,7 @@ static void store_scattered(struct bl_cg_func *f, const struct bl_kir_instr *i, 
     uint32_t bits = bl_kir_type_bits(i->attr->type);
 
     for (uint32_t e = 0; e + 1 < i->operand_count; e++) {
-        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8), value = bl_cg_vector(f, i->operands[1 + e]);
+        LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8), value = stored_vector(f, i->operands[1 + e]);
         if (has_scatter(f, bits))
             masked_store(f, "llvm.masked.scatter", value, at, f->at->mask, bits / 8);
         else
