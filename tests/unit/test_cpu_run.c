@@ -771,6 +771,57 @@ static void bad_among_endless(struct bl_cpu_warp *warp)
     endless(warp);
 }
 
+static void bad_after_barrier(struct bl_cpu_warp *warp);
+static _Atomic bool storm_over;
+
+static void *launch_in_storm(void *data)
+{
+    struct bl_device_kernel *kernels = data;
+    struct bl_queue *own;
+    struct bl_fence *fence;
+    uint64_t count = 0, answered = 0;
+    bl_cpu_queue_create(&device.base, 0, &own);
+    bl_cpu_fence_create(&device.base, &fence);
+    for (uint32_t i = 0; !storm_over; i++) {
+        if (launch_on(own, &kernels[i % 2], 1 + i % 40, 64, PARAMS(ADDRESS(&count))) == BL_OK)
+            answered += bl_cpu_fence_record(own, fence) == BL_OK && bl_cpu_fence_wait_queue(queue, fence) == BL_OK;
+        if (i % 5 == 0)
+            bl_cpu_queue_wait(own);
+    }
+    bl_cpu_queue_wait(own);
+    bl_cpu_queue_wait(queue);
+    bl_cpu_queue_destroy(own);
+    bl_cpu_fence_destroy(fence);
+    return (void *)(uintptr_t)(answered > 0 && count > 0);
+}
+
+/* Faults and resets while other threads launch. */
+static void test_storm_of_faults(void **state)
+{
+    struct bl_device_kernel good[2] = {KERNEL(add_one, 0, 8), KERNEL(add_one, BL_CPU_BARRIER, 8)};
+    struct bl_device_kernel bad[2] = {KERNEL(bad_store, 0, 8), KERNEL(bad_after_barrier, BL_CPU_BARRIER, 8)};
+    pthread_t threads[3];
+    storm_over = false;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_in_storm, good), 0);
+    for (int i = 0; i < 300; i++) {
+        launch_on(queue, &bad[i % 2], 20, 128, PARAMS(0x3000));
+        if (i % 3)
+            bl_cpu_queue_wait(queue);
+        bl_cpu_reset(&device.base);
+    }
+    usleep(10000); /* some launches with no fault */
+    storm_over = true;
+    for (int i = 0; i < 3; i++) {
+        void *right = NULL;
+        pthread_join(threads[i], &right);
+        assert_true(right != NULL);
+    }
+    bl_cpu_device_wait(&device.base);
+    bl_cpu_reset(&device.base);
+    assert_int_equal(good[0].held + good[1].held + bad[0].held + bad[1].held, 0);
+}
+
 static void calls_for_ever(struct bl_cpu_warp *warp)
 {
     uint64_t size = 100, block, format = ADDRESS("");
@@ -1552,6 +1603,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fault_drops_the_rest),
         cmocka_unit_test(test_fault_stops_endless_kernels),
         cmocka_unit_test(test_fault_stops_calls),
+        cmocka_unit_test(test_storm_of_faults),
         cmocka_unit_test(test_reset_stops_endless_kernels),
         cmocka_unit_test(test_handlers_of_the_program),
         cmocka_unit_test(test_child_of_fork),

@@ -77,6 +77,18 @@ static uintptr_t context_pc(const ucontext_t *context)
 #endif
 }
 
+/* Whether it is on the fiber that the core runs, and not in the scheduler on its way to or from it. */
+static bool context_on_fiber(const ucontext_t *context, const struct bl_cpu_core *core)
+{
+    const struct bl_cpu_stack *stack = &core->fiber->stack;
+#if defined(__x86_64__)
+    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+    uintptr_t sp = (uintptr_t)context->uc_mcontext.sp;
+#endif
+    return sp - (uintptr_t)stack->map < stack->size;
+}
+
 /* Where bl_cpu_switch would go on with this stack pointer. */
 static void context_go_to(ucontext_t *context, void *sp)
 {
@@ -132,11 +144,12 @@ static void note(struct bl_cpu_core *core, int signal, const siginfo_t *info, ui
 }
 
 /* Whether the signal came from what the core runs. */
-static bool is_kernels(const struct bl_cpu_core *core, int signal, const siginfo_t *info, uintptr_t pc)
+static bool is_kernels(const struct bl_cpu_core *core, int signal, const siginfo_t *info, const ucontext_t *context)
 {
+    uintptr_t pc = context_pc(context);
     if (!core || info->si_code <= 0)
         return false;
-    if (in_code(core, pc) || core->helping)
+    if (context_on_fiber(context, core) && (in_code(core, pc) || core->helping))
         return true;
     return signal == SIGSEGV && ((uintptr_t)info->si_addr == pc || in_guard(core, (uintptr_t)info->si_addr));
 }
@@ -170,13 +183,13 @@ static void on_signal(int signal, siginfo_t *info, void *data)
     int saved = errno;
 
     if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == (const void *)&stop_mark) {
-        if (core && atomic_load(&core->command->stop) && in_code(core, pc)) {
+        if (core && context_on_fiber(context, core) && atomic_load(&core->command->stop) && in_code(core, pc)) {
             bl_cpu_trap_set(core, BL_FAULT_NONE, 0, 0, NULL);
             context_go_to(context, core->scheduler);
         }
         return;
     }
-    if (is_kernels(core, signal, info, pc)) {
+    if (is_kernels(core, signal, info, context)) {
         note(core, signal, info, pc);
         context_go_to(context, core->scheduler);
     } else {
