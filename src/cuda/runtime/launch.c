@@ -32,8 +32,8 @@ cudaError_t bl_rt___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *sh
     return cudaSuccess;
 }
 
-/* A grid or block that no device takes: before 13 the runtime's own error; since then the driver's, CUDA_ERROR_INVALID_VALUE (measured
- * on an H200: tests/programs/grids.cu). */
+/* A grid or block that no device takes: before 13 the runtime's own error; since then the driver's, CUDA_ERROR_INVALID_VALUE
+ * (measured on an H200: tests/programs/grids.cu). */
 static cudaError_t check(dim3 grid, dim3 block)
 {
     bool right = grid.x && grid.y && grid.z && block.x && block.y && block.z && grid.x <= 0x7fffffffu && grid.y <= 65535 &&

@@ -268,7 +268,8 @@ cudaError_t bl_rt_kernel(const void *function, CUkernel *kernel)
     *kernel = (CUkernel)function;
     if (cuKernelGetName(&name, *kernel) == CUDA_SUCCESS)
         return cudaSuccess;
-    return bl_rt_version < 13000 ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle; /* measured: tests/programs/errors.cu */
+    return bl_rt_version < 13000 ? cudaErrorInvalidDeviceFunction
+                                 : cudaErrorInvalidResourceHandle; /* measured: tests/programs/errors.cu */
 }
 
 cudaError_t bl_rt_function(const void *function, CUfunction *made)
