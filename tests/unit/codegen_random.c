@@ -21,6 +21,7 @@ struct maker {
     struct bl_kir_var *vars[VARS], *fuel;
     struct bl_kir_block *blocks[40], *out;
     uint32_t block_count;
+    bool waits;            /* reads volatile memory in its loops: they may wait for other threads */
     uint32_t uniform_vars; /* the first of vars that are only computed from uniform ones */
 };
 
@@ -47,12 +48,22 @@ static struct bl_kir_value *some(struct maker *m, bool is_uniform)
     return bl_kir_getvar(&m->b, m->vars[rnd(m, is_uniform ? m->uniform_vars : VARS)]);
 }
 
+/* A word that is zero, but the code can't know. */
+static struct bl_kir_value *zero_in_memory(struct maker *m)
+{
+    struct bl_kir_attr param = {.type = BL_KIR_I64, .vec = 1};
+    struct bl_kir_attr load = {.type = BL_KIR_I32, .vec = 1, .space = BL_KIR_GLOBAL, .align = 4, .order = BL_KIR_VOLATILE};
+    struct bl_kir_value *base = bl_kir_emit1(&m->b, BL_KIR_OP_param, &param, BL_KIR_I64, NULL, NULL, NULL);
+    load.imm = BL_WARP * OUTPUTS * 4;
+    return bl_kir_emit1(&m->b, BL_KIR_OP_load, &load, BL_KIR_I32, base, NULL, NULL);
+}
+
 static void compute(struct maker *m)
 {
     static const enum bl_kir_op ops[] = {BL_KIR_OP_add, BL_KIR_OP_sub, BL_KIR_OP_mul, BL_KIR_OP_xor, BL_KIR_OP_and};
     uint32_t to = rnd(m, VARS);
     bool is_uniform = to < m->uniform_vars;
-    struct bl_kir_value *x = some(m, is_uniform), *y = some(m, is_uniform);
+    struct bl_kir_value *x = some(m, is_uniform), *y = m->waits && rnd(m, 3) == 0 ? zero_in_memory(m) : some(m, is_uniform);
     bl_kir_setvar(&m->b, m->vars[to], op2(m, ops[rnd(m, BL_LEN(ops))], x, y));
 }
 
@@ -139,6 +150,7 @@ static struct bl_kir_module *make_module(struct bl_arena *arena, uint64_t seed)
     m.b = (struct bl_kir_builder){.func = m.func};
     m.block_count = 2 + rnd(&m, 9);
     m.uniform_vars = 1 + rnd(&m, 3);
+    m.waits = seed % 4 == 3;
     for (uint32_t v = 0; v < VARS; v++)
         m.vars[v] = bl_kir_var_new(m.func, BL_KIR_I32, NULL);
     m.fuel = bl_kir_var_new(m.func, BL_KIR_I32, NULL);
@@ -221,7 +233,7 @@ static void step(struct thread *t, const struct bl_kir_instr *i)
     case BL_KIR_OP_store:
         t->out[i->attr->imm / 4] = (uint32_t)y;
         break;
-    default: /* param, undef */
+    default: /* param, undef, load of zero */
         break;
     }
     if (i->result_count)
@@ -292,7 +304,7 @@ static void no_yield(struct bl_cpu_warp *warp, uint32_t ns)
 static bool check_warp(struct bl_arena *arena, const struct bl_kir_func *func, void (*kernel)(struct bl_cpu_warp *),
                        uint32_t active, uint64_t seed)
 {
-    static uint32_t got[BL_WARP][OUTPUTS], want[BL_WARP][OUTPUTS];
+    static uint32_t got[BL_WARP + 1][OUTPUTS], want[BL_WARP][OUTPUTS];
     static const struct bl_cpu_helpers helpers = {.yield = no_yield};
     struct bl_cpu_warp warp = {.helpers = &helpers, .active = active, .ctaid = {3}};
     uint64_t parameter = (uintptr_t)got;
@@ -301,6 +313,7 @@ static bool check_warp(struct bl_arena *arena, const struct bl_kir_func *func, v
     warp.params = (const uint8_t *)&parameter;
     memset(got, 0x55, sizeof(got));
     memset(want, 0x55, sizeof(want));
+    memset(got[BL_WARP], 0, sizeof(got[BL_WARP]));
     for (uint32_t lane = 0; lane < BL_WARP; lane++)
         if (active >> lane & 1)
             interpret(arena, func, lane, 3, want[lane]);

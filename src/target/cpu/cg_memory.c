@@ -452,8 +452,8 @@ static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_in
     LLVMValueRef offset = bl_cg_lane_offset(f, i->operands[0], lane);
 
     if (i->attr->space == BL_KIR_SHARED || i->attr->space == BL_KIR_PARAM) { /* offsets of 32 bits, with their sign */
-        LLVMValueRef start =
-            LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, offset_start(f, i->attr->space), (int64_t)i->attr->imm), int_type(f, 64), "");
+        LLVMValueRef start = LLVMBuildPtrToInt(f->cg->builder, add_bytes(f, offset_start(f, i->attr->space), (int64_t)i->attr->imm),
+                                               int_type(f, 64), "");
         LLVMValueRef base =
             LLVMBuildSub(f->cg->builder, LLVMBuildPtrToInt(f->cg->builder, a->pointer, int_type(f, 64), ""), start, "");
         offset = LLVMBuildAdd(f->cg->builder, offset, base, "");

@@ -28,20 +28,37 @@ static bool ends_lanes(const struct bl_cg_func *f, const struct bl_kir_instr *in
     return instr->op == BL_KIR_OP_call && bl_cg_func_may_exit(f->unit, instr->attr->func);
 }
 
+/* Where lanes wait for others of their warp. */
+static bool meets(const struct bl_kir_instr *instr)
+{
+    uint32_t flags = bl_kir_ops[instr->op].flags;
+    return flags & BL_KIR_CONVERGENT && instr->op != BL_KIR_OP_activemask && instr->op != BL_KIR_OP_call &&
+           instr->op != BL_KIR_OP_call_indirect;
+}
+
+static struct bl_cg_segment *cut_before(struct bl_cg_func *f, struct bl_cg_segment *s, struct bl_kir_instr *instr)
+{
+    s->end = instr;
+    s->succ_count = 1;
+    s->succs = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, 1);
+    s->succs[0] = new_segment(f, s->block, instr);
+    return s->succs[0];
+}
+
 static void cut_block(struct bl_cg_func *f, struct bl_kir_block *block)
 {
     struct bl_cg_segment *s = new_segment(f, block, block->first);
 
     f->first_of_block[block->id] = s;
     for (struct bl_kir_instr *i = block->first; i; i = i->next) {
+        if (f->spins && i != s->first && meets(i)) {
+            s = cut_before(f, s, i);
+            s->joins = true;
+        }
         if (!i->next || !ends_lanes(f, i))
             continue;
-        s->end = i->next;
         s->ends_lanes = s->divergent = true;
-        s->succ_count = 1;
-        s->succs = BL_NEW_ARRAY(arena_of(f), struct bl_cg_segment *, 1);
-        s->succs[0] = new_segment(f, block, i->next);
-        s = s->succs[0];
+        s = cut_before(f, s, i->next);
     }
     s->divergent = block->last->target_count > 1 && f->divergence->divergent_branch[block->id];
     f->last_of_block[block->id] = s;
@@ -392,6 +409,8 @@ static void leave_loop(struct walker *w)
     struct bl_cg_loop *loop = w->loop;
 
     loop->parts = true;
+    if (loop->spins) /* who has left it must not wait for the others */
+        w->meet = NULL;
     for (uint32_t o = loop->first; o <= loop->last; o++) {
         struct bl_cg_segment *s = w->f->order.items[o];
         if (w->seen[s->index] == w->walks)
@@ -524,30 +543,32 @@ static void find_spins(struct bl_cg_func *f)
         struct bl_kir_loop *kir = f->loops->of_block[f->order.items[i]->block->id];
         for (; kir && !kir->spins; kir = kir->parent)
             ;
-        if (!kir)
-            continue;
-        f->spins = true;
-        if (f->order.items[i]->region)
-            f->order.items[i]->region->spins = true;
-        for (struct bl_cg_loop *loop = f->order.items[i]->loop; loop; loop = loop->parent)
+        for (struct bl_cg_loop *loop = f->order.items[i]->loop; kir && loop; loop = loop->parent)
             loop->spins = true;
     }
+}
+
+static bool has_spins(const struct bl_cg_func *f)
+{
+    for (uint32_t l = 0; l < f->loops->loops.count; l++)
+        if (f->loops->loops.items[l]->spins)
+            return true;
+    return false;
 }
 
 enum bl_status bl_cg_flow(struct bl_cg_func *f)
 {
     enum bl_status status;
 
+    f->spins = has_spins(f);
     make_segments(f);
     if ((status = arrange(f)) != BL_OK)
         return status;
     for (uint32_t i = 0; i < f->all_loops.count; i++)
         find_entries(f->all_loops.items[i], f);
     find_ipdoms(f);
-    if ((status = find_regions(f)) != BL_OK)
-        return status;
     find_spins(f);
-    return BL_OK;
+    return find_regions(f);
 }
 
 /* ---- questions -------------------------------------------------------------------------------- */

@@ -769,10 +769,68 @@ static void emit_instruction(struct bl_cg_func *f, const struct bl_kir_instr *i)
 
 /* ---- segments and regions --------------------------------------------------------------------------- */
 
+/* The lanes that wait in the region's segments that are joins, or in the others; NULL: there are none such. */
+static LLVMValueRef waiting_lanes(struct bl_cg_func *f, const struct bl_cg_region *region, bool joins)
+{
+    LLVMValueRef all = NULL, lanes;
+
+    for (uint32_t i = 0; i < region->segments.count; i++) {
+        if (region->segments.items[i]->joins != joins)
+            continue;
+        lanes = load_slot(f, region->segments.items[i]->pending);
+        all = all ? LLVMBuildOr(f->cg->builder, all, lanes, "") : lanes;
+    }
+    return all;
+}
+
+/* The operand that names the lanes which meet; NULL: all. */
+static const struct bl_kir_value *members_of(const struct bl_kir_instr *i)
+{
+    switch (i->op) {
+    case BL_KIR_OP_shfl:
+        return i->operands[3];
+    case BL_KIR_OP_vote:
+    case BL_KIR_OP_match_any:
+    case BL_KIR_OP_match_all:
+    case BL_KIR_OP_redux:
+        return i->operands[1];
+    case BL_KIR_OP_elect:
+    case BL_KIR_OP_warpsync:
+        return i->operands[0];
+    default:
+        return NULL;
+    }
+}
+
+/* Whether a join may run: none of the lanes that it is for is still on its way. */
+static LLVMValueRef all_have_come(struct bl_cg_func *f, struct bl_cg_segment *s, LLVMValueRef pending)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    const struct bl_kir_value *members = members_of(s->first);
+    LLVMTypeRef type = LLVMVectorType(int_type(f, 32), BL_WARP);
+    LLVMValueRef others = waiting_lanes(f, s->region, false), named;
+
+    if (!others)
+        return LLVMConstInt(int_type(f, 1), 1, false);
+    others = bl_cg_mask_bits(f, others);
+    if (members) {
+        named = LLVMBuildSelect(b, pending, bl_cg_vector(f, members), LLVMConstNull(type), "");
+        named = bl_cg_intrinsic(f->cg, "llvm.vector.reduce.or", 1, &type, 1, &named);
+        others = LLVMBuildAnd(b, others, named, "");
+    }
+    return LLVMBuildICmp(b, LLVMIntEQ, others, LLVMConstInt(int_type(f, 32), 0, false), "");
+}
+
 static void emit_check(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
+    LLVMValueRef pending, runs;
+
     LLVMPositionBuilderAtEnd(f->cg->builder, s->check);
-    LLVMBuildCondBr(f->cg->builder, any_lane(f, load_slot(f, s->pending)), s->run, s->next);
+    pending = load_slot(f, s->pending);
+    runs = any_lane(f, pending);
+    if (s->joins)
+        runs = LLVMBuildAnd(f->cg->builder, runs, all_have_come(f, s, pending), "");
+    LLVMBuildCondBr(f->cg->builder, runs, s->run, s->next);
 }
 
 static void begin_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
@@ -803,6 +861,10 @@ static void emit_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
         emit_end(f, s, s->block->last);
         return;
     }
+    if (!s->ends_lanes) {
+        go_all(f, s, 0);
+        return;
+    }
     LLVMValueRef mask = mask_and(f, s->mask, f->call_alive);
     leave_divergent(f, s, &mask);
 }
@@ -813,9 +875,10 @@ static void emit_region_end(struct bl_cg_func *f, struct bl_cg_region *region)
 {
     struct bl_cg_segment *last = region->segments.items[region->segments.count - 1];
     LLVMBuilderRef b = f->cg->builder;
-    LLVMValueRef waiting = NULL;
+    LLVMValueRef waiting;
 
     LLVMPositionBuilderAtEnd(b, region->end);
+    waiting = f->spins ? waiting_lanes(f, region, true) : NULL;
     for (uint32_t i = 0; i < f->all_loops.count && f->spins; i++) {
         struct bl_cg_loop *loop = f->all_loops.items[i];
         if (!loop->spins || loop->head->region != region)

@@ -18,7 +18,6 @@
 struct bl_cg_region {           /* of segments that may run with a part of the lanes; the whole is entered and left by all */
     struct bl_cg_segment *exit; /* where all lanes meet after it; NULL: the function ends in it */
     BL_ARRAY(struct bl_cg_segment *) segments; /* in order */
-    bool spins;                                /* holds a loop that waits for another thread */
     LLVMBasicBlockRef end;                     /* behind its last segment */
     struct bl_cg_region *joined;               /* while regions are being found: the one this became a part of */
 };
@@ -44,6 +43,7 @@ struct bl_cg_segment {
     struct bl_cg_segment *meet; /* divergent: where its lanes are together again; NULL: never */
     bool reaches_end;
     bool ends_lanes;              /* ends with a call after which some lanes may be gone */
+    bool joins;                   /* starts with an op at which lanes of the warp meet; in functions that spin */
     bool divergent;               /* its lanes may leave to different successors */
     struct bl_cg_region *region;  /* masked: where it belongs; NULL: all lanes run it */
     struct bl_cg_loop *loop;      /* the innermost */
