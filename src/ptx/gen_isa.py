@@ -302,7 +302,7 @@ class Isa:
         type_name = types[int(o.type)] if o.type and o.type.isdigit() else (o.type or 'b32')
         one = lambda k: self.register('pred' if o.letter in 'pq' else type_name, o, k)
         if o.letter == 'm':
-            return '[%d' + str(n) + ']'
+            return '[%s%d]' % ('%r' if row.op == 'tcgen05' else '%d', n)
         if o.letter == 'i':
             return o.range.partition(':')[0] if o.range else '1'
         if o.letter == 't':
@@ -332,7 +332,7 @@ class Isa:
             width = next((int(w[1:]) for w in chosen if re.fullmatch(r'v\d', w)), 1)
         elif o.vector:
             width = self.any_width(row, row.operands.index(o), chosen, types) if o.vector == '+' else int(o.vector)
-        if width > 1 or (o.vector or '+') not in 'v+' or row.op == 'wmma':
+        if width > 1 or (o.vector or '+') not in 'v+' or row.op in ('wmma', 'tcgen05'):
             text = '{' + ', '.join(one(n + k) for k in range(width)) + '}'
         if o.pair_always:
             text += '|%p' + str(n)
@@ -341,6 +341,12 @@ class Isa:
     @staticmethod
     def any_width(row, n, chosen, types):
         """What width a vector of any width has in an example."""
+        if row.op == 'tcgen05':
+            shape = next(w for w in chosen if re.fullmatch(r'\d+x\d+b(x2)?', w))
+            return int(next(w[1:] for w in chosen if re.fullmatch(r'x\d+', w))) * {'16x128b': 2, '16x256b': 4}.get(shape, 1)
+        if row.op == 'wgmma':
+            n = int(re.search(r'n(\d+)', next(w for w in chosen if w.startswith('m64n')))[1])
+            return n // 4 if types[0] == 'f16' else n // 2
         shape = next((w for w in chosen if re.fullmatch(r'm\d+n\d+k\d+', w)), None)
         if row.op == 'wmma':
             part = 'dabc'[n] if 'mma' in chosen else next(w for w in chosen if w in ('a', 'b', 'c', 'd'))

@@ -25,6 +25,30 @@ def target_of(sms):
     return 'sm_%d' % max(int(s) for s in sms)
 
 
+CANDIDATES = 4  # MAX_CANDIDATES of check.c: so many rows it keeps for one choice of words
+
+
+def fits(row, mods, types):
+    """Whether the words fit the row, as check.c has it: each modifier takes the first free place that has it."""
+    places = [p for p in row.places if p.is_type]
+    if len(places) != len(types) or any(t not in [w.name for w in p.words] for p, t in zip(places, types)):
+        return False
+    filled = {n for n, p in enumerate(row.places) if p.is_type}
+    for mod in mods:
+        free = [n for n, p in enumerate(row.places) if n not in filled and mod in [w.name for w in p.words]]
+        if not free:
+            return False
+        filled.add(free[0])
+    return all(n in filled or p.optional for n, p in enumerate(row.places))
+
+
+def too_many_rows(isa, text):
+    op, *words = text.split(' ')[0].rstrip(';').split('.')
+    types = [w for w in words if w in isa.types]
+    mods = [w for w in words if w not in isa.types]
+    return sum(fits(row, mods, types) for row in isa.rows if row.op == op) > CANDIDATES
+
+
 def main(argv):
     source, tool, frame = argv[1:]
     sys.path.insert(0, source)
@@ -46,6 +70,10 @@ def main(argv):
             if before:
                 early.append(('%d.%d' % divmod(before[-1], 10), target, text))
     bad = 0
+    for version, target, text in right:
+        if too_many_rows(isa, text):
+            print('more rows than the checker keeps:', text)
+            bad += 1
     for case, answer in zip(right, cases.ours(tool, frame, right)):
         if answer != 'ok':
             print('rejected:', ' '.join(case), '\n  ', answer)
