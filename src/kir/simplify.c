@@ -4,7 +4,7 @@
  */
 #include "kir/fold.h"
 
-enum { MOST_OPERANDS = 8 };
+enum { MOST_OPERANDS = 8, MOST_ADDS = 8 };
 
 struct simplify {
     struct bl_kir_func *func;
@@ -36,11 +36,10 @@ static bool is_const(const struct bl_kir_value *value, uint64_t *bits)
     return true;
 }
 
-/* The instruction becomes a copy of value. In a loop that has just lost its entry a value may come to stand for itself: it
- * stays, and goes with its block. */
+/* The instruction becomes a copy of value. In a cycle that an edge taken out has made unreachable, value may be itself. */
 static void become(struct simplify *s, struct bl_kir_instr *i, uint32_t result, struct bl_kir_value *value)
 {
-    if (value == i->results[result])
+    if (resolve(s, value) == i->results[result])
         return;
     s->same[i->results[result]->id] = value;
     s->changed = true;
@@ -303,7 +302,7 @@ static void simplify_select(struct simplify *s, struct bl_kir_instr *i)
 /* [x + c] + offset: addresses of 64 bits wrap as one sum. Narrower ones may wrap before the offset is added. */
 static void simplify_address(struct simplify *s, struct bl_kir_instr *i)
 {
-    for (;;) {
+    for (uint32_t steps = 0; steps < MOST_ADDS; steps++) { /* sums were joined before: one step, but in unreachable cycles */
         struct bl_kir_instr *add = i->operands[0]->type == BL_KIR_I64 ? def_by(i->operands[0], BL_KIR_OP_add) : NULL;
         uint64_t c;
         if (!add || !is_const(add->operands[1], &c))
