@@ -91,6 +91,15 @@ static int place_missing(const struct bl_ptx_row *row, const struct candidate *c
     return -1;
 }
 
+/* A modifier may be repeated: to no effect, as ptxas has it. */
+static bool stands_before(const struct bl_ptx_instr *instr, uint32_t m)
+{
+    for (uint32_t before = 0; before < m; before++)
+        if (instr->mods[before] == instr->mods[m])
+            return true;
+    return false;
+}
+
 static bool words_fit(const struct bl_ptx_row *row, const struct bl_ptx_instr *instr, struct candidate *c)
 {
     *c = (struct candidate){.row = row, .needs_version = row->since_version, .needs_sm = row->since_sm};
@@ -98,9 +107,10 @@ static bool words_fit(const struct bl_ptx_row *row, const struct bl_ptx_instr *i
         return false;
     for (uint32_t m = 0; m < instr->mod_count; m++) {
         int k = place_of(row, instr->mods[m], c);
-        if (k < 0)
+        if (k >= 0)
+            c->filled |= 1u << k;
+        else if (!stands_before(instr, m))
             return false;
-        c->filled |= 1u << k;
     }
     return place_missing(row, c) < 0;
 }
@@ -216,14 +226,14 @@ struct check {
     const struct form *form;
     const struct candidate *candidate;
     struct bl_ptx_loc fault_loc;
-    uint32_t fault_rank;
+    uint64_t fault_rank;
     char fault[400];
 };
 
 static bool fault(struct check *c, const struct bl_ptx_operand *operand, const char *format, ...) BL_PRINTF(3, 4);
 static bool fault(struct check *c, const struct bl_ptx_operand *operand, const char *format, ...)
 {
-    uint32_t rank = operand->loc.line * 4096 + BL_MIN(operand->loc.column, 4095u) + 1;
+    uint64_t rank = ((uint64_t)operand->loc.line << 32 | operand->loc.column) + 1;
     if (rank > c->fault_rank) {
         va_list args;
         va_start(args, format);

@@ -57,7 +57,8 @@ def check_ours(tool, frame, right, wrong):
 
 
 def assemble(ptxas, frame, version, target, bodies):
-    """For each body whether ptxas accepts it. It stops at a syntax error, so what comes after one is asked again."""
+    """For each body whether ptxas accepts it; None where it crashed. It stops at a syntax error, so what comes after one is asked
+    again."""
     text = frame.replace('@VERSION@', version).replace('@TARGET@', target)
     sm = int(re.findall(r'\d+', target)[0])
     for version_least, sm_least, what in ((8.3, 70, '.reg .b128 %q<99>;'), (6.0, 30, 'table: .branchtargets L1, L2;')):
@@ -74,7 +75,7 @@ def assemble(ptxas, frame, version, target, bodies):
                 file.write(text.replace('@BODY@', '\n'.join(bodies[n].replace('\\n', ' ') for n in pending)))
             result = subprocess.run([ptxas, '-O0', '-arch', architecture, path, '-o', '/dev/null'], capture_output=True, text=True)
             if result.returncode < 0:
-                sys.exit('ptxas crashed with ' + target)
+                return None
             stopped = None
             for line, kind in re.findall(r'line (\d+); (error|fatal)', result.stdout + result.stderr):
                 n = int(line) - first
@@ -99,7 +100,10 @@ def check_ptxas(ptxas, frame, right, wrong):
         groups[(version, target, False)].append((name, body))
     bad = 0
     for (version, target, expected), cases in groups.items():
-        for (name, _), verdict in zip(cases, assemble(ptxas, text, version, target, [c[1] for c in cases])):
+        verdicts = assemble(ptxas, text, version, target, [c[1] for c in cases])
+        if verdicts is None:
+            sys.exit('ptxas crashed with ' + target)
+        for (name, _), verdict in zip(cases, verdicts):
             if verdict != expected:
                 print('ptxas %s %s (%s, %s)' % ('accepts' if verdict else 'rejects', name, version, target))
                 bad += 1
