@@ -847,15 +847,32 @@ static void begin_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
     LLVMBuildStore(f->cg->builder, LLVMConstNull(mask_type(f)), s->pending);
 }
 
+/* A block of many thousand instructions takes LLVM's schedulers time that grows with the square. A branch that is never taken,
+ * which LLVM can't know, cuts it: a warp has lanes. */
+static void cut_long_block(struct bl_cg_func *f)
+{
+    LLVMBasicBlockRef more = bl_cg_block(f, "more");
+    LLVMValueRef zero = LLVMConstInt(int_type(f, 32), 0, false);
+    LLVMValueRef active = bl_cg_warp_field(f, offsetof(struct bl_cpu_warp, active), int_type(f, 32), false);
+
+    LLVMSetVolatile(active, true);
+    LLVMBuildCondBr(f->cg->builder, LLVMBuildICmp(f->cg->builder, LLVMIntEQ, active, zero, ""), f->done, more);
+    LLVMPositionBuilderAtEnd(f->cg->builder, more);
+}
+
 static void emit_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
+    enum { LONG = 256 };
     struct bl_kir_instr *i;
+    uint32_t count = 0;
 
     begin_segment(f, s);
     for (i = s->first; i != s->end && (s->end || i != s->block->last); i = i->next) {
         emit_instruction(f, i);
         if (f->cg->error->status != BL_OK)
             return;
+        if (++count % LONG == 0)
+            cut_long_block(f);
     }
     if (!s->end) {
         emit_end(f, s, s->block->last);
