@@ -232,6 +232,7 @@ bool bl_cg_atomic(struct bl_cg_func *f, const struct bl_kir_instr *i)
         return false;
     if (bl_kir_type_bits(i->attr->type) == 128 && !f->cg->features.cx16)
         return false;
+    bl_cg_check_alignment(f, i);
     if (!reduce_then_one(f, i) && !count_once(f, i))
         each_lane(f, i);
     return true;

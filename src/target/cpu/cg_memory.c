@@ -229,6 +229,48 @@ static void note_line(struct bl_cg_func *f, const struct bl_kir_instr *i)
     LLVMBuildStore(f->cg->builder, LLVMConstInt(int_type(f, 32), i->line, false), pointer);
 }
 
+/* Where a segment's misaligned accesses go. */
+static LLVMBasicBlockRef misaligned_block(struct bl_cg_func *f)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(f->cg->builder);
+
+    if (f->misaligned)
+        return f->misaligned;
+    f->misaligned = bl_cg_block(f, "misaligned");
+    LLVMPositionBuilderAtEnd(f->cg->builder, f->misaligned);
+    bl_cg_fault(f, bl_cg_mask_bits(f, f->at->mask), BL_FAULT_MISALIGNED, NULL);
+    LLVMPositionBuilderAtEnd(f->cg->builder, here);
+    return f->misaligned;
+}
+
+/* x86 and AArch64 don't mind, a GPU does: each address must be a multiple of the access' size. LLVM takes the check out where
+ * it sees that it holds. Lanes of a fixed distance that is such a multiple need one check. */
+void bl_cg_check_alignment(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    const struct bl_kir_value *address = i->operands[0];
+    uint32_t size = BL_MAX(i->attr->vec, 1) * bl_kir_type_bits(i->attr->type) / 8;
+    uint8_t form = bl_cg_form(f, address);
+    bool vector = form == BL_KIR_SHAPE_VARYING || (form == BL_KIR_SHAPE_AFFINE && f->values[address->id].stride % size != 0);
+    LLVMTypeRef i32 = int_type(f, 32), type = vector ? vector_of(i32) : i32;
+    LLVMValueRef low, imm = LLVMConstInt(i32, i->attr->imm & 0xffffffff, false), bits = LLVMConstInt(i32, size - 1, false), wrong;
+    LLVMBasicBlockRef good;
+
+    if (size <= 1 || (size & (size - 1)))
+        return;
+    low = LLVMBuildIntCast2(b, vector ? bl_cg_vector(f, address) : bl_cg_scalar(f, address), type, false, "");
+    low = LLVMBuildAdd(b, low, vector ? bl_cg_splat(f->cg, imm) : imm, "");
+    low = LLVMBuildAnd(b, low, vector ? bl_cg_splat(f->cg, bits) : bits, "");
+    wrong = LLVMBuildICmp(b, LLVMIntNE, low, LLVMConstNull(type), "");
+    if (vector) {
+        wrong = LLVMBuildSelect(b, f->at->mask, wrong, LLVMConstNull(LLVMTypeOf(wrong)), "");
+        wrong = LLVMBuildICmp(b, LLVMIntNE, bl_cg_mask_bits(f, wrong), LLVMConstNull(i32), "");
+    }
+    good = bl_cg_block(f, "aligned");
+    LLVMBuildCondBr(b, wrong, misaligned_block(f), good);
+    LLVMPositionBuilderAtEnd(b, good);
+}
+
 /* ---- vectors of several elements ------------------------------------------------------------------------ */
 
 /* Lane numbers of a shuffle: for each place, the element that goes there. */
@@ -510,6 +552,7 @@ static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
     struct address a;
 
     note_line(f, i);
+    bl_cg_check_alignment(f, i);
     fence_beside(f, i, true);
     a = find_address(f, i);
     if (a.form == BL_KIR_SHAPE_UNIFORM)
@@ -629,6 +672,7 @@ static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
     struct address a;
 
     note_line(f, i);
+    bl_cg_check_alignment(f, i);
     fence_beside(f, i, true);
     a = find_address(f, i);
     if (a.form == BL_KIR_SHAPE_UNIFORM)

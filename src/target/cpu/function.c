@@ -837,6 +837,7 @@ static void begin_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
     f->at = s;
     f->line = 0;
+    f->misaligned = NULL;
     s->mask = f->entry_mask;
     if (s->region)
         emit_check(f, s);

@@ -100,12 +100,13 @@ struct bl_cg_func {
     LLVMValueRef stack_slot;              /* i64: end of what alloca took; NULL: no alloca */
     LLVMValueRef alive_slot;              /* may_exit: the lanes that have not */
     LLVMValueRef *result_slots;
-    LLVMValueRef call_alive;  /* <32 x i1>: after a call that may end lanes, those that came back */
-    LLVMValueRef params;      /* ptr, as shared */
-    LLVMValueRef shared;      /* ptr, loaded in the entry block at the first use */
-    LLVMValueRef local_lanes; /* <32 x i64>: each lane's start of local memory; made at the first use */
-    struct bl_cg_segment *at; /* whose body is being made */
-    uint32_t line;            /* last stored in warp->current_line in this segment */
+    LLVMValueRef call_alive;      /* <32 x i1>: after a call that may end lanes, those that came back */
+    LLVMValueRef params;          /* ptr, as shared */
+    LLVMValueRef shared;          /* ptr, loaded in the entry block at the first use */
+    LLVMValueRef local_lanes;     /* <32 x i64>: each lane's start of local memory; made at the first use */
+    struct bl_cg_segment *at;     /* whose body is being made */
+    LLVMBasicBlockRef misaligned; /* of this segment, once there is one */
+    uint32_t line;                /* last stored in warp->current_line in this segment */
 };
 
 /* What all functions of a kernel share. */
@@ -198,6 +199,9 @@ bool bl_cg_call(struct bl_cg_func *f, const struct bl_kir_instr *instr);
 void bl_cg_call_prologue(struct bl_cg_func *f); /* a device function's check that its frame fits */
 /* The address of an access as a pointer (scalar form) or 32 of them. */
 LLVMValueRef bl_cg_pointer(struct bl_cg_func *f, const struct bl_kir_value *address, uint8_t space, int64_t offset, bool vector);
+
+/* A fault where a lane's address is no multiple of the access' size. */
+void bl_cg_check_alignment(struct bl_cg_func *f, const struct bl_kir_instr *i);
 
 /* ---- llvm_target.c */
 struct bl_cg_machine {
