@@ -46,7 +46,7 @@ __global__ void drop(int *sum)
 
 __global__ void too_much(int *failed)
 {
-    void *block = malloc((size_t)1 << 40);
+    void *volatile block = malloc((size_t)1 << 40); // volatile: a compiler may leave out a block that nobody uses
     *failed = block == NULL;
     free(NULL);
 }

@@ -256,8 +256,8 @@ static void hostile_sizes(void **state)
 {
     static const char *const texts[] = {
         ".entry k() { .local .align 8 .b8 big[1099511627776]; .reg .b64 %rd1; mov.u64 %rd1, big; st.local.u64 [%rd1], %rd1; ret; }",
-        ".entry k() { .local .align 8 .b8 a[400000000]; .local .align 8 .b8 b[400000000]; .reg .b64 %rd1; mov.u64 %rd1, b; "
-        "st.local.u64 [%rd1], %rd1; ret; }",
+        (".entry k() { .local .align 8 .b8 a[400000000]; .local .align 8 .b8 b[400000000]; .reg .b64 %rd1; mov.u64 %rd1, b; "
+         "st.local.u64 [%rd1], %rd1; ret; }"),
         ".global .align 4 .b8 big[1152921504606846976] = {1};\n.entry k() { ret; }",
     };
     for (size_t t = 0; t < BL_LEN(texts); t++) {
