@@ -296,8 +296,11 @@ static uint64_t need_number(struct parser *p, uint64_t most)
 static struct bl_sv need_name(struct parser *p, const char *what)
 {
     struct bl_sv name = p->token.text;
-    if (p->token.kind != WORD && p->token.kind != STRING)
+    bool dollar = p->token.kind == NAME && p->token.sigil == '$';
+    if (p->token.kind != WORD && p->token.kind != STRING && !dollar)
         expected(p, what);
+    if (dollar) /* a name may start so, too */
+        name = (struct bl_sv){name.data - 1, name.size + 1};
     advance(p);
     return name;
 }

@@ -156,6 +156,9 @@ static const char everything[] =
     "  init \"00000000000000000000000000000000\"\n"
     "  reloc 0 size 8 symbol a#1 - 4 generic\n"
     "  reloc 8 size 8 func late + 12\n"
+    "symbol $str global size 4 align 1\n"
+    "\n"
+    "declare func $dollar() -> () {\n}\n"
     "\n"
     "declare func print(i64, i64) -> (i32) {\n}\n"
     "\n"
@@ -189,7 +192,7 @@ static const char everything[] =
     "\n"
     "func late() -> () {\n@0:\n  ret\n}\n"
     "\n"
-    "func mention() -> () {\n@0:\n  %0:i64 = funcaddr late#3\n  ret\n}\n";
+    "func mention() -> () {\n@0:\n  %0:i64 = funcaddr late#4\n  ret\n}\n";
 
 static void everything_goes_through_text(void **unused)
 {
@@ -207,10 +210,10 @@ static void everything_goes_through_text(void **unused)
     assert_ptr_equal(second->relocs.items[0].symbol, second);
     assert_int_equal(second->relocs.items[0].addend, -4);
     assert_true(second->relocs.items[0].generic && second->is_extern);
-    assert_ptr_equal(second->relocs.items[1].func, module->funcs.items[2]);
-    assert_ptr_equal(module->funcs.items[4]->blocks.items[0]->first->attr->func, module->funcs.items[3]);
-    assert_int_equal(module->funcs.items[1]->blocks.items[0]->first->next->attr->imm, 0x80);
-    assert_int_equal(module->funcs.items[1]->blocks.items[0]->first->next->next->attr->imm_hi, 0x123456789abcdef0);
+    assert_ptr_equal(second->relocs.items[1].func, module->funcs.items[3]);
+    assert_ptr_equal(module->funcs.items[5]->blocks.items[0]->first->attr->func, module->funcs.items[4]);
+    assert_int_equal(module->funcs.items[2]->blocks.items[0]->first->next->attr->imm, 0x80);
+    assert_int_equal(module->funcs.items[2]->blocks.items[0]->first->next->next->attr->imm_hi, 0x123456789abcdef0);
     bl_arena_cleanup(&arena);
     (void)unused;
 }
