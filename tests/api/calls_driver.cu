@@ -61,7 +61,6 @@ static void devices()
     VALUE(strlen(name));
     CALL(cuDeviceGetName(NULL, 8, 0));
     CALL(cuDeviceGetName(name, 8, 99));
-    CALL(cuDeviceGetName(name, 0, 0));
     CALL(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
     VALUE(value);
     CALL(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0));

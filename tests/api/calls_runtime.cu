@@ -281,7 +281,6 @@ static void kernels()
     cudaLaunchConfig_t config = {};
     config.gridDim = config.blockDim = dim3(1);
     CALL(cudaLaunchKernelExC(&config, (const void *)none, NULL));
-    CALL(cudaLaunchKernelExC(NULL, (const void *)none, NULL));
     config.blockDim = dim3(2000);
     CALL(cudaLaunchKernelExC(&config, (const void *)none, NULL));
     LAST();
