@@ -141,6 +141,16 @@ bool bl_cu_allocation_find(uint64_t address, struct bl_cu_allocation *copy)
     return found != NULL;
 }
 
+bool bl_cu_allocation_overlap(uint64_t base, uint64_t size, struct bl_cu_allocation *copy)
+{
+    pthread_mutex_lock(&lock);
+    struct bl_cu_allocation *found = overlapping(base, size);
+    if (found)
+        *copy = *found;
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
+
 bool bl_cu_allocation_remove(uint64_t base, enum bl_cu_memory memory, struct bl_cu_allocation *copy)
 {
     pthread_mutex_lock(&lock);

@@ -213,6 +213,7 @@ struct bl_cu_allocation {
 struct bl_cu_allocation *bl_cu_allocation_add(struct bl_cu_context *context, uint64_t base, uint64_t size, enum bl_cu_memory memory,
                                               unsigned flags); /* NULL: no memory, or it overlaps one */
 bool bl_cu_allocation_find(uint64_t address, struct bl_cu_allocation *copy);
+bool bl_cu_allocation_overlap(uint64_t base, uint64_t size, struct bl_cu_allocation *copy); /* one that has bytes of the range */
 /* Takes out the one that starts at base (and is of that memory); false: none. */
 bool bl_cu_allocation_remove(uint64_t base, enum bl_cu_memory memory, struct bl_cu_allocation *copy);
 bool bl_cu_allocation_update(uint64_t base, void (*change)(struct bl_cu_allocation *, const void *), const void *data);

@@ -202,11 +202,13 @@ CUresult bl_cuMemHostRegister_v2(void *pointer, size_t bytesize, unsigned int fl
     if (!device->props.host_memory_is_device_memory || flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return CUDA_ERROR_NOT_SUPPORTED;
     struct bl_cu_allocation found;
-    if (bl_cu_allocation_find(address, &found) || bl_cu_allocation_find(end - 1, &found))
+    if (bl_cu_allocation_overlap(address, bytesize, &found))
         return found.memory == BL_CU_DEVICE_MEMORY ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    if (!bl_cu_allocation_add(context, address, bytesize, BL_CU_REGISTERED, flags))
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    return CUDA_SUCCESS;
+    if (bl_cu_allocation_add(context, address, bytesize, BL_CU_REGISTERED, flags))
+        return CUDA_SUCCESS;
+    /* Another thread may have been first. */
+    return bl_cu_allocation_overlap(address, bytesize, &found) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                                               : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult bl_cuMemHostUnregister(void *pointer)
