@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares our cuda.h with NVIDIA's, where that is installed: macros, enum values, record layouts, signatures.
+"""Compares a header of ours with NVIDIA's, where that is installed: macros, enum values, record layouts, signatures.
 
-Usage: abi_cuda.py OUR_INCLUDE_DIR [NVIDIA_INCLUDE_DIR]   (exit 77: nothing to compare with)
+Usage: abi.py HEADER OUR_INCLUDE_DIR [NVIDIA_INCLUDE_DIR]   (exit 77: nothing to compare with); HEADER: cuda.h or cuda_runtime_api.h
 The two headers can't be in one translation unit, so each is asked by the compiler on its own and the answers are compared.
 """
 import os
@@ -11,26 +11,48 @@ import subprocess
 import sys
 import tempfile
 
-MODES = {"plain": [], "per-thread": ["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], "internal": ["-D__CUDA_API_VERSION_INTERNAL"]}
-OURS_ONLY = {"BL_CU_ALIGNED_128"}
+PER_THREAD = ["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"]
+VECTORS = r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4](?:_\d+a)?|dim3"
+
+
+class Api:
+    """Which of a header's names count."""
+
+    def __init__(self, modes, macros, enumerators, records, function):
+        self.modes, self.macros, self.enumerators, self.records, self.function = modes, macros, enumerators, records, function
+
+
+APIS = {
+    "cuda.h": Api({"plain": [], "per-thread": PER_THREAD, "internal": ["-D__CUDA_API_VERSION_INTERNAL"]}, r"(?:CU|cu|RESOURCE_ABI)\w*",
+                  ("CU", "NVCL", "GPU"), r"CU|cuda", r"CUresult (cu\w+)"),
+    "cuda_runtime_api.h": Api({"plain": [], "per-thread": PER_THREAD}, r"(?:cuda[A-Z]\w*|CUDART_VERSION)", ("cuda",),
+                              r"cuda|CU|" + VECTORS, r"(?:cudaError_t|enum cudaError|const char \*) ?\(?(cuda\w+)\)?"),
+}
+API = APIS[sys.argv[1]]
+HEADER = sys.argv[1]
 
 
 def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def plain_body(body):
+    """Without blanks, and with NVIDIA's own helper macros of the runtime written out."""
+    return re.sub(r"__CUDART_API_(PTSZ|PTDS)\((\w+)\)", lambda m: m[2] + "_" + m[1].lower(), re.sub(r"\s+", "", body))
+
+
 def macros(directory, flags):
-    text = run("gcc", "-E", "-dM", "-I", directory, *flags, "-include", "cuda.h", "-x", "c", "/dev/null")
-    found = dict(re.findall(r"^#define ((?:CU|cu|RESOURCE_ABI)\w*)(?:\([^)]*\))? ?(.*)$", text, re.M))
-    return {name: re.sub(r"\s+", "", body) for name, body in found.items() if name not in OURS_ONLY}
+    text = run("gcc", "-E", "-dM", "-I", directory, *flags, "-include", HEADER, "-x", "c", "/dev/null")
+    found = dict(re.findall(r"^#define (" + API.macros + r")(?:\([^)]*\))? ?(.*)$", text, re.M))
+    return {name: plain_body(body) for name, body in found.items() if not name.startswith("BL_")}
 
 
 def enumerators(directory, flags):
-    text = run("gcc", "-E", "-P", "-I", directory, *flags, "-D__CUDA_API_VERSION_INTERNAL_ODR", "-include", "cuda.h", "-x", "c",
+    text = run("gcc", "-E", "-P", "-I", directory, *flags, "-D__CUDA_API_VERSION_INTERNAL_ODR", "-include", HEADER, "-x", "c",
                "/dev/null")
     names = []
     for body in re.findall(r"\benum\b[^{;]*\{([^}]*)\}", text):
-        names += [m for m in re.findall(r"(?:^|,)\s*(\w+)", body) if m.startswith(("CU", "NVCL", "GPU"))]
+        names += [m for m in re.findall(r"(?:^|,)\s*(\w+)", body) if m.startswith(API.enumerators)]
     return names
 
 
@@ -38,7 +60,7 @@ def values(directory, flags, names):
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "v.c"), os.path.join(folder, "v")
         with open(source, "w") as out:
-            out.write("#include <cuda.h>\n#include <stdio.h>\nint main(void) {\n")
+            out.write(f"#include <{HEADER}>\n#include <stdio.h>\nint main(void) {{\n")
             for name in names:
                 out.write(f'printf("{name} %lld\\n", (long long){name});\n')
             out.write("return 0; }\n")
@@ -48,7 +70,7 @@ def values(directory, flags, names):
 
 def layouts(directory, flags, clang):
     with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
-        source.write("#include <cuda.h>\n")
+        source.write(f"#include <{HEADER}>\n")
         source.flush()
         text = run(clang, "-fsyntax-only", "-I", directory, *flags, "-Xclang", "-fdump-record-layouts-complete", source.name)
     records = {}
@@ -59,17 +81,17 @@ def layouts(directory, flags, clang):
         name = lines[0].split("|", 1)[1].strip()
         records.setdefault(name, []).append("\n".join(lines))
     return {name: sorted(blocks) for name, blocks in records.items()
-            if re.search(r"CU|cuda", name) or "unnamed" in name or "anonymous" in name}
+            if re.search(API.records, name) or "unnamed" in name or "anonymous" in name}
 
 
 def signatures(directory, flags):
     with tempfile.TemporaryDirectory() as folder:
         source, info = os.path.join(folder, "s.c"), os.path.join(folder, "info")
         with open(source, "w") as out:
-            out.write("#include <cuda.h>\n")
+            out.write(f"#include <{HEADER}>\n")
         run("gcc", "-fsyntax-only", "-I", directory, *flags, "-aux-info", info, source)
         with open(info) as text:
-            found = re.findall(r"^/\*.*?\*/ extern (CUresult (cu\w+) .*);", text.read(), re.M)
+            found = re.findall(r"^/\*.*?\*/ extern (" + API.function + r" .*);", text.read(), re.M)
     return {name: signature for signature, name in found}
 
 
@@ -84,14 +106,14 @@ def compare(what, ours, theirs):
 
 
 def main():
-    ours = sys.argv[1]
-    theirs = sys.argv[2] if len(sys.argv) > 2 else "/usr/local/cuda/include"
-    if not os.path.exists(os.path.join(theirs, "cuda.h")) or not shutil.which("gcc"):
+    ours = sys.argv[2]
+    theirs = sys.argv[3] if len(sys.argv) > 3 else "/usr/local/cuda/include"
+    if not os.path.exists(os.path.join(theirs, HEADER)) or not shutil.which("gcc"):
         print("no NVIDIA header to compare with")
         return 77
     clang = next((c for c in ("clang-22", "clang-19", "clang") if shutil.which(c)), None)
     bad = 0
-    for mode, flags in MODES.items():
+    for mode, flags in API.modes.items():
         bad += compare(f"{mode} macros", macros(ours, flags), macros(theirs, flags))
         names = enumerators(ours, flags)
         bad += compare(f"{mode} enumerators", dict.fromkeys(names), dict.fromkeys(enumerators(theirs, flags)))
