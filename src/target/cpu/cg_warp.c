@@ -316,8 +316,16 @@ static void emit_vote(struct bl_cg_func *f, const struct bl_kir_instr *i)
     LLVMValueRef members = member_mask(f, i->operands[1], &e), yes, here, all, none, popc, result;
     LLVMTypeRef type;
 
-    yes = LLVMBuildAnd(b, in_width(&e, true_bits(f, i->operands[0])), members, "");
-    here = LLVMBuildAnd(b, in_width(&e, active_bits(f)), members, "");
+    if (f->at->region && f->at->joins) { /* lanes may have met here from several places */
+        yes = bl_cg_mask_bits(f, LLVMBuildLoad2(b, LLVMTypeOf(f->at->mask), f->frozen_pred, ""));
+        here = bl_cg_mask_bits(f, LLVMBuildLoad2(b, LLVMTypeOf(f->at->mask), f->frozen_lanes, ""));
+        yes = LLVMBuildAnd(b, yes, here, "");
+    } else {
+        yes = true_bits(f, i->operands[0]);
+        here = active_bits(f);
+    }
+    yes = LLVMBuildAnd(b, in_width(&e, yes), members, "");
+    here = LLVMBuildAnd(b, in_width(&e, here), members, "");
     all = LLVMBuildICmp(b, LLVMIntEQ, yes, here, "");
     none = LLVMBuildICmp(b, LLVMIntEQ, yes, LLVMConstNull(LLVMTypeOf(yes)), "");
     switch (i->attr->vote) {

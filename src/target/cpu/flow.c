@@ -51,7 +51,7 @@ static void cut_block(struct bl_cg_func *f, struct bl_kir_block *block)
 
     f->first_of_block[block->id] = s;
     for (struct bl_kir_instr *i = block->first; i; i = i->next) {
-        if (f->spins && i != s->first && meets(i)) {
+        if (f->spins && meets(i)) {
             s = cut_before(f, s, i);
             s->joins = true;
         }
@@ -548,8 +548,27 @@ static void find_spins(struct bl_cg_func *f)
     }
 }
 
-static bool has_spins(const struct bl_cg_func *f)
+/* A vote among lanes that are named when it runs, in a loop: some may come to it in another copy of the loop's body, so that
+ * it must wait as a loop does that waits for memory. The lanes that are there, asked for by activemask, are there. */
+static bool names_lanes(const struct bl_kir_instr *i)
 {
+    enum bl_kir_op op = i->op == BL_KIR_OP_vote && i->operands[1]->def ? i->operands[1]->def->op : BL_KIR_OP_const;
+    return op != BL_KIR_OP_const && op != BL_KIR_OP_activemask && op != BL_KIR_OP_param;
+}
+
+static void mark_naming_loops(struct bl_cg_func *f)
+{
+    for (uint32_t b = 0; b < f->func->blocks.count; b++) {
+        struct bl_kir_loop *loop = f->loops->of_block[b];
+        for (struct bl_kir_instr *i = f->func->blocks.items[b]->first; i && loop; i = i->next)
+            if (names_lanes(i) && f->divergence->divergent_loop[loop->index])
+                loop->spins = true;
+    }
+}
+
+static bool has_spins(struct bl_cg_func *f)
+{
+    mark_naming_loops(f);
     for (uint32_t l = 0; l < f->loops->loops.count; l++)
         if (f->loops->loops.items[l]->spins)
             return true;

@@ -451,6 +451,8 @@ static void note_segment(struct bl_cg_func *f, struct bl_cg_segment *s, bool def
         for (uint32_t o = 0; o < i->operand_count && i->op != BL_KIR_OP_phi; o++)
             note_use(f, i->operands[o], s);
     }
+    for (uint32_t o = 0; !definitions && s->end && !s->ends_lanes && o < s->end->operand_count; o++)
+        note_use(f, s->end->operands[o], s);
 }
 
 static void find_crossings(struct bl_cg_func *f)
@@ -550,7 +552,9 @@ static void go_all(struct bl_cg_func *f, struct bl_cg_segment *s, uint32_t n)
     take_edge(f, s, n, NULL);
     if (!s->region && t->order <= s->order && t->loop && t->loop->spins)
         yield(f);
-    if (!s->region || (t->region && bl_cg_may_skip(f, s, t)))
+    if (!s->region && t->region && t->joins)
+        LLVMBuildBr(f->cg->builder, t->check);
+    else if (!s->region || (t->region && bl_cg_may_skip(f, s, t)))
         LLVMBuildBr(f->cg->builder, t->run);
     else
         LLVMBuildBr(f->cg->builder, s->next);
@@ -783,8 +787,7 @@ static LLVMValueRef waiting_lanes(struct bl_cg_func *f, const struct bl_cg_regio
     return all;
 }
 
-/* The operand that names the lanes which meet; NULL: all. */
-static const struct bl_kir_value *members_of(const struct bl_kir_instr *i)
+const struct bl_kir_value *bl_cg_members_of(const struct bl_kir_instr *i)
 {
     switch (i->op) {
     case BL_KIR_OP_shfl:
@@ -802,25 +805,6 @@ static const struct bl_kir_value *members_of(const struct bl_kir_instr *i)
     }
 }
 
-/* Whether a join may run: none of the lanes that it is for is still on its way. */
-static LLVMValueRef all_have_come(struct bl_cg_func *f, struct bl_cg_segment *s, LLVMValueRef pending)
-{
-    LLVMBuilderRef b = f->cg->builder;
-    const struct bl_kir_value *members = members_of(s->first);
-    LLVMTypeRef type = LLVMVectorType(int_type(f, 32), BL_WARP);
-    LLVMValueRef others = waiting_lanes(f, s->region, false), named;
-
-    if (!others)
-        return LLVMConstInt(int_type(f, 1), 1, false);
-    others = bl_cg_mask_bits(f, others);
-    if (members) {
-        named = LLVMBuildSelect(b, pending, bl_cg_vector(f, members), LLVMConstNull(type), "");
-        named = bl_cg_intrinsic(f->cg, "llvm.vector.reduce.or", 1, &type, 1, &named);
-        others = LLVMBuildAnd(b, others, named, "");
-    }
-    return LLVMBuildICmp(b, LLVMIntEQ, others, LLVMConstInt(int_type(f, 32), 0, false), "");
-}
-
 static void emit_check(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
     LLVMValueRef pending, runs;
@@ -829,8 +813,50 @@ static void emit_check(struct bl_cg_func *f, struct bl_cg_segment *s)
     pending = load_slot(f, s->pending);
     runs = any_lane(f, pending);
     if (s->joins)
-        runs = LLVMBuildAnd(f->cg->builder, runs, all_have_come(f, s, pending), "");
+        runs = any_lane(f, mask_and(f, pending, load_slot(f, f->ready)));
     LLVMBuildCondBr(f->cg->builder, runs, s->run, s->next);
+}
+
+/* Of the lanes that wait at a join, those run that may. */
+static void take_ready(struct bl_cg_func *f, struct bl_cg_segment *s)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef ready = load_slot(f, f->ready), runs = mask_and(f, s->mask, ready), rest = LLVMBuildNot(b, runs, "");
+
+    LLVMBuildStore(b, LLVMBuildAnd(b, s->mask, rest, ""), s->pending);
+    LLVMBuildStore(b, LLVMBuildAnd(b, ready, rest, ""), f->ready);
+    s->mask = runs;
+}
+
+/* Lanes come to the join behind s: what they bring. */
+static void arrive(struct bl_cg_func *f, struct bl_cg_segment *s)
+{
+    const struct bl_kir_instr *op = s->end;
+    const struct bl_kir_value *members = bl_cg_members_of(op);
+    LLVMValueRef mask = LLVMConstAllOnes(LLVMVectorType(int_type(f, 32), BL_WARP));
+
+    if (!s->succs[0]->region)
+        return;
+    if (op->op == BL_KIR_OP_vote)
+        store_blended(f, s->mask, bl_cg_vector(f, op->operands[0]), f->met_pred);
+    store_blended(f, s->mask, members ? bl_cg_vector(f, members) : mask, f->met_mask);
+}
+
+/* At a region's end: lanes at joins may go on that name none who is still on the way. Where all are on their way there is no
+ * one to wait for. */
+static void release_joins(struct bl_cg_func *f, LLVMValueRef joined, LLVMValueRef others)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef ready = joined, named = load_slot(f, f->met_mask), bits;
+
+    if (others) {
+        bits = bl_cg_splat(f->cg, bl_cg_mask_bits(f, others));
+        ready = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, named, bits, ""), LLVMConstNull(LLVMTypeOf(named)), "");
+        ready = mask_and(f, joined, ready);
+    }
+    LLVMBuildStore(b, ready, f->ready);
+    LLVMBuildStore(b, joined, f->frozen_lanes);
+    LLVMBuildStore(b, load_slot(f, f->met_pred), f->frozen_pred);
 }
 
 static void begin_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
@@ -845,6 +871,10 @@ static void begin_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
     if (!s->region)
         return;
     s->mask = load_slot(f, s->pending);
+    if (s->joins) {
+        take_ready(f, s);
+        return;
+    }
     LLVMBuildStore(f->cg->builder, LLVMConstNull(mask_type(f)), s->pending);
 }
 
@@ -880,6 +910,7 @@ static void emit_segment(struct bl_cg_func *f, struct bl_cg_segment *s)
         return;
     }
     if (!s->ends_lanes) {
+        arrive(f, s);
         go_all(f, s, 0);
         return;
     }
@@ -897,6 +928,8 @@ static void emit_region_end(struct bl_cg_func *f, struct bl_cg_region *region)
 
     LLVMPositionBuilderAtEnd(b, region->end);
     waiting = f->spins ? waiting_lanes(f, region, true) : NULL;
+    if (waiting)
+        release_joins(f, waiting, waiting_lanes(f, region, false));
     for (uint32_t i = 0; i < f->all_loops.count && f->spins; i++) {
         struct bl_cg_loop *loop = f->all_loops.items[i];
         if (!loop->spins || loop->head->region != region)
@@ -955,8 +988,29 @@ static void link_loops(struct bl_cg_func *f)
     }
 }
 
+static LLVMValueRef empty_slot(struct bl_cg_func *f, LLVMTypeRef type, const char *name)
+{
+    LLVMValueRef slot = bl_cg_slot(f, type, name);
+    LLVMBasicBlockRef here = go_to_entry(f);
+
+    LLVMBuildStore(f->cg->builder, LLVMConstNull(type), slot);
+    go_back(f, here);
+    return slot;
+}
+
+static void make_meeting_slots(struct bl_cg_func *f)
+{
+    f->met_pred = empty_slot(f, mask_type(f), "met.pred");
+    f->met_mask = empty_slot(f, LLVMVectorType(int_type(f, 32), BL_WARP), "met.mask");
+    f->ready = empty_slot(f, mask_type(f), "ready");
+    f->frozen_pred = empty_slot(f, mask_type(f), "frozen.pred");
+    f->frozen_lanes = empty_slot(f, mask_type(f), "frozen.lanes");
+}
+
 static void make_blocks(struct bl_cg_func *f)
 {
+    if (f->spins)
+        make_meeting_slots(f);
     for (uint32_t o = 0; o < f->order.count; o++) {
         struct bl_cg_segment *s = f->order.items[o];
         if (s->region) {

@@ -100,6 +100,9 @@ struct bl_cg_func {
     LLVMValueRef stack_slot;              /* i64: end of what alloca took; NULL: no alloca */
     LLVMValueRef alive_slot;              /* may_exit: the lanes that have not */
     LLVMValueRef *result_slots;
+    /* in functions that spin: what lanes that wait at joins bring (preds and member masks by lane); those that may go on, as
+     * found at the last end of their region; and what was brought by whom then */
+    LLVMValueRef met_pred, met_mask, ready, frozen_pred, frozen_lanes;
     LLVMValueRef call_alive;      /* <32 x i1>: after a call that may end lanes, those that came back */
     LLVMValueRef params;          /* ptr, as shared */
     LLVMValueRef shared;          /* ptr, loaded in the entry block at the first use */
@@ -169,6 +172,8 @@ LLVMBasicBlockRef bl_cg_block(struct bl_cg_func *f, const char *name);
 /* The lowest lane of a mask as i32 bits, which is not empty. */
 LLVMValueRef bl_cg_first_lane(struct bl_cg_func *f, LLVMValueRef bits);
 
+/* The operand of an op at which lanes meet that names them; NULL: all. */
+const struct bl_kir_value *bl_cg_members_of(const struct bl_kir_instr *i);
 void bl_cg_mark_invariant(struct bl_cg_func *f, LLVMValueRef load);
 /* A field of the running warp. */
 LLVMValueRef bl_cg_warp_field(struct bl_cg_func *f, size_t offset, LLVMTypeRef type, bool constant);
