@@ -352,6 +352,48 @@ static void use_library(CUstream stream, CUdeviceptr p)
     OK(cuLibraryUnload(library));
 }
 
+static const char caller[] = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func helper(.param .b32 p);\n"
+                             ".visible .entry calls()\n{\n ret;\n}\n";
+static const char helper[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .func helper(.param .b32 p)\n{\n ret;\n}\n";
+
+static void use_linker(void)
+{
+    CUlinkState link;
+    CUmodule module;
+    void *image;
+    size_t size;
+    char info[100], faults[100];
+    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {info, (void *)sizeof(info), faults, (void *)sizeof(faults)};
+    if (!went(cuLinkCreate(BL_LEN(options), options, values, &link)))
+        return;
+    if (went(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)caller, sizeof(caller), "caller", 0, NULL, NULL)) &&
+        went(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)helper, sizeof(helper), "helper", 0, NULL, NULL)) &&
+        went(cuLinkComplete(link, &image, &size)) && went(cuModuleLoadDataEx(&module, image, 4, options, values)))
+        OK(cuModuleUnload(module));
+    OK(cuLinkDestroy(link));
+}
+
+static void use_rarer_memory(CUstream stream)
+{
+    CUmemoryPool pool;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUDA_ARRAY_DESCRIPTOR description = {.Width = 16, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    CUarray array;
+    CUdeviceptr p;
+    size_t pitch;
+    if (went(cuArrayCreate(&array, &description)))
+        OK(cuArrayDestroy(array));
+    if (went(cuMemAllocPitch(&p, &pitch, 100, 10, 4)))
+        OK(cuMemFree(p));
+    if (!went(cuMemPoolCreate(&pool, &props)))
+        return;
+    if (went(cuMemAllocFromPoolAsync(&p, 1000, pool, stream)))
+        went(cuMemFreeAsync(p, stream));
+    OK(cuMemPoolDestroy(pool));
+}
+
 static void use_memory(CUstream stream)
 {
     CUdeviceptr p, managed, pooled;
@@ -370,6 +412,8 @@ static void use_memory(CUstream stream)
     went(cuMemcpyHtoDAsync(p, here, 100, stream));
     use_module(stream, p);
     use_library(stream, p);
+    use_linker();
+    use_rarer_memory(stream);
     OK(cuMemFree(p));
 }
 
@@ -433,14 +477,253 @@ static void test_out_of_memory(void **state)
     assert_false(short_of_memory);
 }
 
+/* ---- any handle anywhere ------------------------------------------------------------------------------ */
+
+/* Handles and addresses of all kinds that were ever given out, stale ones too. */
+static struct {
+    uint64_t values[256];
+    uint32_t count, seed;
+    CUcontext contexts[1500]; /* made, to be ended */
+    uint32_t context_count;
+} known;
+
+static uint32_t chance(uint32_t below)
+{
+    known.seed = known.seed * 1664525 + 1013904223;
+    return (known.seed >> 8) % below;
+}
+
+static void *any(void)
+{
+    uint32_t kind = chance(16);
+    if (kind == 0)
+        return NULL;
+    if (kind == 1)
+        return (void *)(uintptr_t)chance(5);
+    if (kind == 2)
+        return (void *)(uintptr_t)((uint64_t)chance(1u << 24) << 40 | (uint64_t)chance(1u << 24) << 8 | chance(16) << 4);
+    return known.count ? (void *)(uintptr_t)known.values[chance(known.count)] : NULL;
+}
+
+static void note(CUresult result, const void *handle)
+{
+    if (result != CUDA_SUCCESS)
+        return;
+    known.values[known.count < BL_LEN(known.values) ? known.count++ : chance(known.count)] = (uint64_t)(uintptr_t)handle;
+}
+
+static void make_something(void)
+{
+    CUstream stream;
+    CUevent event;
+    CUmodule module;
+    CUfunction function;
+    CUlibrary library;
+    CUkernel kernel;
+    CUdeviceptr p;
+    CUcontext context;
+    CUlinkState link;
+    switch (chance(11)) {
+    case 0:
+        note(cuStreamCreate(&stream, chance(2)), stream);
+        break;
+    case 1:
+        note(cuEventCreate(&event, chance(4)), event);
+        break;
+    case 2:
+        note(cuModuleLoadData(&module, text), module);
+        break;
+    case 3:
+        note(cuModuleGetFunction(&function, any(), "two"), function);
+        break;
+    case 4:
+        note(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0), library);
+        break;
+    case 5:
+        note(cuLibraryGetKernel(&kernel, any(), "two"), kernel);
+        break;
+    case 6:
+        note(cuMemAlloc(&p, 1 + chance(1000)), (void *)(uintptr_t)p);
+        break;
+    case 7:
+        note(cuMemAllocAsync(&p, 1 + chance(1000), any()), (void *)(uintptr_t)p);
+        break;
+    case 8:
+        if (chance(4) == 0 && known.context_count < BL_LEN(known.contexts) && cuCtxCreate(&context, NULL, 0, 0) == CUDA_SUCCESS)
+            note(CUDA_SUCCESS, known.contexts[known.context_count++] = context);
+        break;
+    case 9:
+        note(cuKernelGetFunction(&function, any()), function);
+        break;
+    default:
+        note(cuLinkCreate(0, NULL, NULL, &link), link);
+        break;
+    }
+}
+
+static void use_something(void)
+{
+    float ms;
+    int value;
+    unsigned flags;
+    size_t size, offset;
+    void *image;
+    CUdeviceptr p = (CUdeviceptr)(uintptr_t)any();
+    CUcontext context;
+    const char *name;
+    uint64_t zero[2] = {0};
+    void *params[] = {&zero[0], &zero[1]};
+    switch (chance(22)) {
+    case 0:
+        cuStreamQuery(any());
+        break;
+    case 1:
+        cuStreamSynchronize(any());
+        break;
+    case 2:
+        cuStreamWaitEvent(any(), any(), 0);
+        break;
+    case 3:
+        cuEventRecord(any(), any());
+        break;
+    case 4:
+        cuEventElapsedTime(&ms, any(), any());
+        break;
+    case 5:
+        cuEventQuery(any());
+        break;
+    case 6:
+        cuLaunchKernel(any(), 1, 1, 1, 1, 1, 1, 0, any(), params, NULL);
+        break;
+    case 7:
+        cuFuncGetAttribute(&value, (CUfunction_attribute)chance(12), any());
+        break;
+    case 8:
+        cuFuncGetParamInfo(any(), chance(3), &offset, &size);
+        break;
+    case 9:
+        cuModuleGetGlobal(&p, &size, any(), "word");
+        break;
+    case 10:
+        cuLibraryGetGlobal(&p, &size, any(), "word");
+        break;
+    case 11:
+        cuKernelGetName(&name, any());
+        break;
+    case 12:
+        cuLinkAddData(any(), CU_JIT_INPUT_PTX, (void *)helper, sizeof(helper), "helper", 0, NULL, NULL);
+        break;
+    case 13:
+        cuLinkComplete(any(), &image, &size);
+        break;
+    case 14:
+        cuMemGetAddressRange(&p, &size, p);
+        break;
+    case 15:
+        cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, p);
+        break;
+    case 16:
+        cuStreamGetCtx(any(), &context);
+        break;
+    case 17:
+        cuStreamGetFlags(any(), &flags);
+        break;
+    case 18:
+        cuCtxSetCurrent(any());
+        break;
+    case 19:
+        cuMemPoolTrimTo(any(), 0);
+        break;
+    case 20:
+        cuLaunchHostFunc(any(), called, NULL);
+        break;
+    default:
+        cuCtxGetApiVersion(any(), &flags);
+        break;
+    }
+}
+
+static void end_something(void)
+{
+    switch (chance(10)) {
+    case 0:
+        cuStreamDestroy(any());
+        break;
+    case 1:
+        cuEventDestroy(any());
+        break;
+    case 2:
+        cuModuleUnload(any());
+        break;
+    case 3:
+        cuLibraryUnload(any());
+        break;
+    case 4:
+        cuMemFree((CUdeviceptr)(uintptr_t)any());
+        break;
+    case 5:
+        cuMemFreeAsync((CUdeviceptr)(uintptr_t)any(), any());
+        break;
+    case 6:
+        cuLinkDestroy(any());
+        break;
+    case 7:
+        cuMemPoolDestroy(any());
+        break;
+    case 8:
+        if (chance(4) == 0)
+            cuCtxDestroy(any());
+        break;
+    default:
+        if (chance(40) == 0)
+            cuDevicePrimaryCtxReset(0);
+        break;
+    }
+}
+
+/* No use of any handle in any place may do more than answer an error, and all that was made must go with its context. */
+static void test_any_handle(void **state)
+{
+    struct alive before = alive();
+    CUcontext context, top;
+    for (uint32_t round = 0; round < 40; round++) {
+        known.seed = round;
+        known.count = 0;
+        OK(cuDevicePrimaryCtxRetain(&context, 0));
+        OK(cuCtxSetCurrent(context));
+        note(CUDA_SUCCESS, context);
+        for (uint32_t step = 0; step < 1500; step++) {
+            if (cuCtxGetCurrent(&top) != CUDA_SUCCESS || !top || cuCtxSynchronize() != CUDA_SUCCESS) {
+                bl_fault_inject("alloc", 0);
+                OK(cuDevicePrimaryCtxRetain(&context, 0));
+                OK(cuCtxSetCurrent(context));
+            }
+            bl_fault_inject("alloc", round % 2 && chance(20) == 0 ? 1 + chance(10) : 0);
+            uint32_t kind = chance(10);
+            kind < 4 ? make_something() : kind < 8 ? use_something() : end_something();
+        }
+        bl_fault_inject("alloc", 0);
+        for (uint32_t i = 0; i < known.count; i++) {
+            cuLibraryUnload((CUlibrary)(uintptr_t)known.values[i]);
+            cuLinkDestroy((CUlinkState)(uintptr_t)known.values[i]);
+        }
+        while (known.context_count > 0)
+            cuCtxDestroy(known.contexts[--known.context_count]);
+        OK(cuDevicePrimaryCtxReset(0));
+        while (cuCtxPopCurrent(&top) == CUDA_SUCCESS)
+            continue;
+    }
+    assert_alive(before);
+}
+
 int main(void)
 {
 #define WITH_PRIMARY(test) cmocka_unit_test_setup_teardown(test, primary_setup, primary_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_init),   cmocka_unit_test(test_contexts), WITH_PRIMARY(test_handles),
-        WITH_PRIMARY(test_pointers),          WITH_PRIMARY(test_order),        WITH_PRIMARY(test_events),
-        WITH_PRIMARY(test_parameters),        WITH_PRIMARY(test_faults),       WITH_PRIMARY(test_threads),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_before_init),   cmocka_unit_test(test_contexts),   WITH_PRIMARY(test_handles),
+        WITH_PRIMARY(test_pointers),          WITH_PRIMARY(test_order),          WITH_PRIMARY(test_events),
+        WITH_PRIMARY(test_parameters),        WITH_PRIMARY(test_faults),         WITH_PRIMARY(test_threads),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_any_handle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
