@@ -60,7 +60,7 @@ static void parse_target(struct bl_ptx_parser *p)
         if (!known && !parse_sm(p->module, p->token.text))
             bl_ptx_expected(p, "a target such as sm_80");
         if (p->module->sm > NEWEST_SM)
-            bl_ptx_wrong(p, p->token.loc, BL_UNSUPPORTED, "target %.*s is not supported, the newest known is sm_%d",
+            bl_ptx_wrong(p, p->token.loc, BL_SYNTAX, "target %.*s is not supported, the newest known is sm_%d",
                          BL_SV(p->token.text), NEWEST_SM);
         bl_ptx_next(p);
     } while (bl_ptx_accept(p, ','));

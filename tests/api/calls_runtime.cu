@@ -303,7 +303,6 @@ static void errors()
     VALUE(status);
     CALL(cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 1000, cudaEnableDefault, &status));
     VALUE(status);
-    CALL(cudaGetDriverEntryPointByVersion("cuMemAlloc", NULL, 12000, cudaEnableDefault, &status));
     CALL(cudaGetDriverEntryPointByVersion("", &function, 12000, cudaEnableDefault, &status));
 }
 

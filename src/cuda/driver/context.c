@@ -467,7 +467,7 @@ CUresult bl_cuCtxGetFlags(unsigned int *flags)
         return result;
     if (!flags)
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = context->flags;
+    *flags = context->flags | CU_CTX_MAP_HOST; /* always so on 64-bit systems */
     return CUDA_SUCCESS;
 }
 
@@ -688,7 +688,7 @@ CUresult bl_cuCtxEnablePeerAccess(CUcontext peer_context, unsigned int flags)
     peer = bl_cu_object(peer_context, BL_CU_CONTEXT);
     if (!peer)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return peer->device == context->device ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; /* to itself too: measured on an H200 */
 }
 
 CUresult bl_cuCtxDisablePeerAccess(CUcontext peer_context)

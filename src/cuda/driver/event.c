@@ -157,8 +157,8 @@ CUresult bl_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent en
     struct bl_cu_event *first = bl_cu_object(start, BL_CU_EVENT), *second = bl_cu_object(end, BL_CU_EVENT);
     if (!first || !second)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!milliseconds)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!milliseconds) /* measured on an H200: tests/api */
+        return CUDA_ERROR_INVALID_HANDLE;
     if (!atomic_load(&first->recorded) || !atomic_load(&second->recorded) ||
         (first->flags | second->flags) & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;

@@ -138,6 +138,10 @@ CUresult bl_cuMemHostAlloc(void **pointer, size_t bytesize, unsigned int flags)
 
 CUresult bl_cuMemAllocHost_v2(void **pointer, size_t bytesize)
 {
+    if (pointer && !bytesize && bl_cu_current(&(struct bl_cu_context *){NULL}) == CUDA_SUCCESS) {
+        *pointer = NULL; /* not an error, unlike cuMemAlloc(0): measured on an H200 */
+        return CUDA_SUCCESS;
+    }
     return bl_cuMemHostAlloc(pointer, bytesize, 0);
 }
 
@@ -149,6 +153,8 @@ CUresult bl_cuMemFreeHost(void *pointer)
         return result;
     struct bl_cu_allocation found;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
+    if (!pointer)
+        return CUDA_SUCCESS;
     if (!bl_cu_allocation_find(address, &found) || found.base != address || found.memory != BL_CU_HOST_MEMORY)
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_synchronize(found.context);
@@ -167,10 +173,8 @@ CUresult bl_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *pointer, un
     struct bl_cu_allocation found;
     if (!address || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!bl_cu_allocation_find((uint64_t)(uintptr_t)pointer, &found) || found.memory == BL_CU_DEVICE_MEMORY) {
-        if (!pointer || !context->device->device->props.pageable_access)
-            return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!bl_cu_allocation_find((uint64_t)(uintptr_t)pointer, &found) || found.memory == BL_CU_DEVICE_MEMORY)
+        return CUDA_ERROR_INVALID_VALUE;
     *address = (CUdeviceptr)(uintptr_t)pointer; /* pinned memory has one address on both sides (device.h) */
     return CUDA_SUCCESS;
 }
@@ -221,7 +225,9 @@ CUresult bl_cuMemHostUnregister(void *pointer)
     if (!pointer)
         return CUDA_ERROR_INVALID_VALUE;
     if (!bl_cu_allocation_remove((uint64_t)(uintptr_t)pointer, BL_CU_REGISTERED, &found))
-        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+        return bl_cu_allocation_find((uint64_t)(uintptr_t)pointer, &found) && found.memory == BL_CU_REGISTERED
+                   ? CUDA_ERROR_INVALID_VALUE /* inside a registered range */
+                   : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     return bl_cu_synchronize(found.context);
 }
 

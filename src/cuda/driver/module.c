@@ -231,7 +231,7 @@ CUresult bl_cuModuleGetFunction(CUfunction *handle, CUmodule module, const char 
     CUresult result = bl_cu_current(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!handle || !name)
+    if (!handle || !name || !*name)
         return CUDA_ERROR_INVALID_VALUE;
     struct bl_cu_module *object = bl_cu_object(module, BL_CU_MODULE);
     struct bl_cu_function *function;
@@ -324,6 +324,9 @@ CUresult bl_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule m
     if (!object)
         return CUDA_ERROR_INVALID_HANDLE;
     result = bl_cu_module_variable(object, name, &found);
+    struct bl_cu_function *function;
+    if (result == CUDA_ERROR_NOT_FOUND && bl_cu_module_function(object, name, &function) == CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE; /* a kernel's name: measured on an H200 */
     if (result != CUDA_SUCCESS)
         return result;
     if (address)

@@ -80,7 +80,7 @@ CUresult bl_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 }
 
 /* What an attribute of a pointer that CUDA doesn't know is set to: its zero, in its size. */
-static CUresult clear_attribute(void *data, CUpointer_attribute attribute)
+static CUresult clear_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
 {
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -99,6 +99,9 @@ static CUresult clear_attribute(void *data, CUpointer_attribute attribute)
         *(bool *)data = false;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: /* plain host memory is its own */
+        *(void **)data = (void *)(uintptr_t)address;
         return CUDA_SUCCESS;
     default:
         if (attribute < CU_POINTER_ATTRIBUTE_CONTEXT || attribute > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
@@ -119,7 +122,7 @@ CUresult bl_cuPointerGetAttributes(unsigned int num_attributes, CUpointer_attrib
             return CUDA_ERROR_INVALID_VALUE;
         CUresult result = known ? attribute_of(data[i], attributes[i], ptr, &found) : CUDA_ERROR_INVALID_VALUE;
         if (result != CUDA_SUCCESS) /* not an error of this call (documented) */
-            result = clear_attribute(data[i], attributes[i]);
+            result = clear_attribute(data[i], attributes[i], known ? 0 : ptr);
         if (result != CUDA_SUCCESS)
             return result;
     }

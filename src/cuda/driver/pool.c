@@ -156,8 +156,12 @@ CUresult bl_cuMemAllocAsync(CUdeviceptr *address, size_t bytesize, CUstream stre
     CUresult result = bl_cu_stream_find(stream, &found);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!address || !bytesize)
+    if (!address)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!bytesize) { /* unlike cuMemAlloc(0): measured on an H200 */
+        *address = 0;
+        return CUDA_SUCCESS;
+    }
     struct bl_cu_pool *pool = current_pool(found->context->device);
     return pool ? allocate(address, bytesize, pool, found) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -274,7 +278,7 @@ CUresult bl_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pool_props
         return CUDA_ERROR_NOT_SUPPORTED;
     struct bl_cu_device *device = bl_cu_device(pool_props->location.id);
     if (!device)
-        return CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_ERROR_INVALID_VALUE;
     struct bl_cu_pool *made = pool_new(device, false);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -3,6 +3,9 @@
 
 #define FLAGS (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 
+/* A version past this is not one: measured on an H200, 99000 is refused. */
+enum { BL_CU_VERSION_LIMIT = 20000 };
+
 /* First entry of a name; SIZE_MAX: none. The table is sorted by name. */
 static size_t first_entry(const char *name)
 {
@@ -23,11 +26,13 @@ CUresult bl_cuGetProcAddress_v2(const char *symbol, void **function, int cuda_ve
     if (!symbol || !function || flags & ~(cuuint64_t)FLAGS || (flags & FLAGS) == FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
     *function = NULL;
+    if (cuda_version > BL_CU_VERSION_LIMIT)
+        return CUDA_ERROR_INVALID_VALUE;
     size_t at = first_entry(symbol);
     if (at == SIZE_MAX) {
         if (symbol_status)
             *symbol_status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-        return CUDA_ERROR_NOT_FOUND;
+        return symbol_status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     }
     const struct bl_cu_proc *best = NULL;
     bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -40,8 +45,8 @@ CUresult bl_cuGetProcAddress_v2(const char *symbol, void **function, int cuda_ve
     }
     if (symbol_status)
         *symbol_status = best ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    if (!best)
-        return CUDA_ERROR_NOT_FOUND;
+    if (!best) /* what is wrong is told by the status where the caller asks for it: measured on an H200 */
+        return symbol_status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     memcpy(function, &best->function, sizeof(*function)); /* a function pointer in a data pointer, as POSIX allows */
     return CUDA_SUCCESS;
 }

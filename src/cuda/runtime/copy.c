@@ -231,6 +231,8 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, b
     if (!p)
         return cudaErrorInvalidValue;
     BL_RT_ENTER();
+    if (!p->extent.width || !p->extent.height || !p->extent.depth)
+        return cudaSuccess;
     /* Exactly one of array and pointer on each side. */
     if (!p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
         return cudaErrorInvalidValue;

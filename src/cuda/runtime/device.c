@@ -288,8 +288,6 @@ static cudaError_t peer_call(int peer, CUresult (*call)(CUcontext))
     cudaError_t error = bl_rt_check_device(peer);
     if (error != cudaSuccess)
         return error;
-    if (peer == bl_rt_device())
-        return cudaErrorInvalidDevice;
     CUresult result = cuDevicePrimaryCtxRetain(&context, peer);
     if (result != CUDA_SUCCESS)
         return bl_rt_error(result);

@@ -184,15 +184,21 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attr, const void *f
     return cudaSuccess;
 }
 
+/* A NULL struct is an error that is not kept as the last one (measured on an H200: tests/api). */
+static cudaError_t record_attributes(const struct cudaFuncAttributes *attr, cudaError_t error)
+{
+    return attr ? bl_rt_record(error) : error;
+}
+
 cudaError_t bl_rt_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *function)
 {
-    return get_attributes(attr, function, true);
+    return record_attributes(attr, get_attributes(attr, function, true));
 }
 
 /* Before 11.8 the struct ended at preferredShmemCarveout. */
 cudaError_t bl_rt_cudaFuncGetAttributes_11(struct cudaFuncAttributes *attr, const void *function)
 {
-    return get_attributes(attr, function, false);
+    return record_attributes(attr, get_attributes(attr, function, false));
 }
 
 cudaError_t bl_rt_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)

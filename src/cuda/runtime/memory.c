@@ -44,10 +44,11 @@ cudaError_t bl_rt_cudaFreeHost(void *pointer)
 
 cudaError_t bl_rt_cudaMallocManaged(void **pointer, size_t size, unsigned int flags)
 {
-    if (!pointer || !size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    if (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return cudaErrorInvalidValue;
     BL_RT_ENTER();
-    return bl_rt_error(cuMemAllocManaged((CUdeviceptr *)pointer, size, flags));
+    *pointer = NULL;
+    return size ? bl_rt_error(cuMemAllocManaged((CUdeviceptr *)pointer, size, flags)) : cudaSuccess;
 }
 
 cudaError_t bl_rt_cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)

@@ -220,7 +220,7 @@ cudaError_t bl_rt_cudaRuntimeGetVersion(int *version)
 static cudaError_t entry_point(const char *symbol, void **function, int version, unsigned long long flags,
                                enum cudaDriverEntryPointQueryResult *status)
 {
-    if (!symbol || !function || !*symbol)
+    if (!symbol || !function)
         return cudaErrorInvalidValue;
     cudaError_t error = bl_rt_init();
     if (error != cudaSuccess)

@@ -396,14 +396,11 @@ static uint64_t threads_of(const uint32_t block[3])
     return (uint64_t)block[0] * BL_MAX(block[1], 1u) * BL_MAX(block[2], 1u);
 }
 
+/* .reqntid alone does not lower it: an H200 answers 1024 (tests/api). */
 static uint32_t max_threads(const struct bl_device_kernel *kernel)
 {
-    uint64_t most = (uint64_t)kernel->module->device->base.props.max_threads_per_block;
-    uint64_t required = threads_of(kernel->func->reqntid), allowed = threads_of(kernel->func->maxntid);
-
-    if (required || allowed)
-        most = BL_MIN(most, required ? required : allowed);
-    return (uint32_t)most;
+    uint64_t most = (uint64_t)kernel->module->device->base.props.max_threads_per_block, allowed = threads_of(kernel->func->maxntid);
+    return (uint32_t)(allowed ? BL_MIN(most, allowed) : most);
 }
 
 /* Bytes of constant memory that the code refers to. */
