@@ -1,4 +1,4 @@
-/* Inside bailey-cc only: one kir function on its way to LLVM IR. Shared by flow.c (what runs when), codegen.c (blocks, masks,
+/* Inside bailey-cc only: one kir function on its way to LLVM IR. Shared by flow.c (what runs when), function.c (blocks, masks,
  * values), cg_memory.c, cg_atomic.c, cg_warp.c and cg_call.c (ops).
  *
  * The scheme. A function is cut into segments (a block, or the parts of one that a warp operation splits). Where all lanes
@@ -7,6 +7,11 @@
  * set of pending lanes; who leaves for it adds its lanes there. A region's segments lie in one order, all predecessors first
  * and each loop in one piece, and control walks down this order past segments for which no lane waits; at a loop's end it
  * walks back to the head if lanes wait there. So lanes come together again at the first place where their ways meet.
+ *
+ * In a function with a loop that waits for other threads, lanes that left the loop must not stand still: the loop's lanes get one
+ * turn for each walk down the whole region. Lanes then come to a block in several goes, so every value that crosses segments
+ * is kept by lane, and ops at which lanes meet (barriers, votes, ...) start segments of their own, joins, whose lanes wait
+ * until none that they name is on the way.
  */
 #ifndef BAILEY_CPU_FUNCTION_H
 #define BAILEY_CPU_FUNCTION_H
