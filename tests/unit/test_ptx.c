@@ -559,7 +559,7 @@ static void headers_that_are_refused(void **state)
         {".version 8.0\n.target sm_80\n.address_size 32", BL_UNSUPPORTED, "3:15: 32-bit addresses are not supported"},
         {".version 10.0\n", BL_UNSUPPORTED, "PTX version 10.0 is not supported"},
         {".version 8\n", BL_SYNTAX, "expected a version"},
-        {".version 9.0\n.target sm_999\n", BL_UNSUPPORTED, "target sm_999 is not supported"},
+        {".version 9.0\n.target sm_999\n", BL_SYNTAX, "target sm_999 is not supported"},
         {".version 9.0\n.target compute_80\n", BL_SYNTAX, "expected a target"},
         {".version 9.0\n.target sm_80x\n", BL_SYNTAX, "expected a target"},
     };
