@@ -285,11 +285,14 @@ static CUresult variable_new(struct bl_cu_module *module, const char *name, stru
                                                                                   &variable->size, &variable->managed);
     if (status == BL_OK && !(variable->name = bl_strdup(name)))
         status = BL_NO_MEMORY;
+    if (status == BL_OK && variable->size &&
+        !bl_cu_allocation_add(module->context, variable->address, variable->size, BL_CU_VARIABLE, variable->managed))
+        status = BL_NO_MEMORY;
     if (status != BL_OK) {
+        bl_free(variable->name);
         bl_free(variable);
         return bl_cu_result(module->context, status);
     }
-    bl_cu_allocation_add(module->context, variable->address, variable->size, BL_CU_VARIABLE, variable->managed);
     variable->next = module->variables;
     module->variables = variable;
     *made = variable;

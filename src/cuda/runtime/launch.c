@@ -34,8 +34,10 @@ cudaError_t bl_rt___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *sh
 
 /* A grid or block that no device takes: before 13 the runtime's own error; since then the driver's, CUDA_ERROR_INVALID_VALUE
  * (measured on an H200: tests/programs/grids.cu). */
-static cudaError_t check(dim3 grid, dim3 block)
+static cudaError_t check(dim3 grid, dim3 block, size_t shared)
 {
+    if (shared > UINT32_MAX) /* what the driver's call can't name */
+        return cudaErrorInvalidValue;
     bool right = grid.x && grid.y && grid.z && block.x && block.y && block.z && grid.x <= 0x7fffffffu && grid.y <= 65535 &&
                  grid.z <= 65535 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 &&
                  (uint64_t)block.x * block.y * block.z <= 1024;
@@ -44,11 +46,9 @@ static cudaError_t check(dim3 grid, dim3 block)
 
 static cudaError_t launch(CUkernel kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
 {
-    cudaError_t error = check(grid, block);
+    cudaError_t error = check(grid, block, shared);
     if (error != cudaSuccess)
         return error;
-    if (shared > UINT32_MAX)
-        return cudaErrorInvalidValue;
     return bl_rt_error(cuLaunchKernel((CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared,
                                       (CUstream)stream, args, NULL));
 }
@@ -73,7 +73,7 @@ cudaError_t bl_rt_cudaLaunchCooperativeKernel(const void *function, dim3 grid, d
     CUfunction made;
     cudaError_t error = bl_rt_function(function, &made);
     if (error == cudaSuccess)
-        error = check(grid, block);
+        error = check(grid, block, shared);
     if (error != cudaSuccess)
         return error;
     return bl_rt_error(cuLaunchCooperativeKernel(made, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared,
@@ -103,7 +103,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *funct
     BL_RT_ENTER();
     cudaError_t error = bl_rt_kernel(function, &kernel);
     if (error == cudaSuccess)
-        error = check(config->gridDim, config->blockDim);
+        error = check(config->gridDim, config->blockDim, config->dynamicSmemBytes);
     if (error != cudaSuccess)
         return error;
     CUlaunchConfig made = translate(config);

@@ -229,7 +229,8 @@ void bl_rt___cudaUnregisterFatBinary(void **handle)
         return;
     }
     *place = module->next;
-    memset(table, 0, table_size * sizeof(*table));
+    if (table)
+        memset(table, 0, table_size * sizeof(*table));
     table_used = 0;
     for (struct bl_rt_module *other = modules; other; other = other->next)
         for (struct bl_rt_entry *entry = other->entries; entry; entry = entry->next)
