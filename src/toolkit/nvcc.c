@@ -200,6 +200,7 @@ static int compile_device(struct nvcc *n, const char *input, uint32_t i, const c
     for (uint32_t j = 0; j < n->device.count; j++)
         push(n, &args, n->device.items[j]);
     push(n, &args, n->device_debug ? "-O0" : "-O3");
+    push(n, &args, "-fno-builtin-malloc"); /* a block that nobody uses may still be too large: NULL is an answer */
     if (n->device_debug)
         push(n, &args, "--cuda-noopt-device-debug");
     else if (n->line_info)
