@@ -26,6 +26,9 @@ static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visi
                            ".visible .entry fault_instruction()\n{\n ret;\n}\n"
                            ".visible .entry fault_function()\n{\n ret;\n}\n";
 
+static const char managed_text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                   ".visible .global .attribute(.managed) .align 4 .u32 shared;\n";
+
 /* What is alive in the device. */
 struct alive {
     long allocations, queues, fences, modules;
@@ -100,6 +103,21 @@ static void test_contexts(void **state)
     ANSWERS(cuCtxPushCurrent((CUcontext)stream), CUDA_ERROR_INVALID_CONTEXT);
     assert_alive(before);
     OK(cuCtxSetCurrent(NULL));
+}
+
+/* NVIDIA's static runtime asks for managed variables before it makes a context current. */
+static void test_managed_without_context(void **state)
+{
+    CUlibrary library;
+    CUdeviceptr p = 0;
+    size_t size;
+    OK(cuLibraryLoadData(&library, managed_text, NULL, NULL, 0, NULL, NULL, 0));
+    ANSWERS(cuLibraryGetGlobal(&p, &size, library, "shared"), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuLibraryGetManaged(&p, NULL, library, "shared"));
+    assert_int_not_equal(p, 0);
+    ANSWERS(cuLibraryGetManaged(&p, NULL, library, "absent"), CUDA_ERROR_NOT_FOUND);
+    OK(cuLibraryUnload(library));
+    OK(cuDevicePrimaryCtxReset(0));
 }
 
 /* Stale, foreign and null handles: each kind. */
@@ -720,10 +738,10 @@ int main(void)
 {
 #define WITH_PRIMARY(test) cmocka_unit_test_setup_teardown(test, primary_setup, primary_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_init),   cmocka_unit_test(test_contexts),   WITH_PRIMARY(test_handles),
-        WITH_PRIMARY(test_pointers),          WITH_PRIMARY(test_order),          WITH_PRIMARY(test_events),
-        WITH_PRIMARY(test_parameters),        WITH_PRIMARY(test_faults),         WITH_PRIMARY(test_threads),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_any_handle),
+        cmocka_unit_test(test_before_init), cmocka_unit_test(test_contexts),      cmocka_unit_test(test_managed_without_context),
+        WITH_PRIMARY(test_handles),         WITH_PRIMARY(test_pointers),          WITH_PRIMARY(test_order),
+        WITH_PRIMARY(test_events),          WITH_PRIMARY(test_parameters),        WITH_PRIMARY(test_faults),
+        WITH_PRIMARY(test_threads),         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_any_handle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,11 +17,13 @@
 #define ANSWERS(call, code) assert_int_equal((call), (code))
 
 static char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 word;\n"
+                     ".visible .global .attribute(.managed) .align 4 .u32 shared;\n"
                      ".visible .entry two(.param .u64 p, .param .u32 n)\n{\n ret;\n}\n"
                      ".visible .entry fault_trap()\n{\n ret;\n}\n";
 
 /* The host sides: what is registered is their addresses. */
 static char two, fault_trap, absent, word, unknown;
+static void *shared;
 
 static void **register_all(void)
 {
@@ -63,6 +65,20 @@ static void test_registered(void **state)
     OK(cudaLaunchKernel(&two, one, one, args, 0, NULL));
     __cudaUnregisterFatBinary(handle);
     ANSWERS(cudaLaunchKernel(&two, one, one, args, 0, NULL), cudaErrorInvalidResourceHandle);
+    OK(cudaDeviceReset());
+}
+
+/* A managed variable has its address before main, and host code names it by that. */
+static void test_managed(void **state)
+{
+    void **handle = __cudaRegisterFatBinary(text), *address;
+    __cudaRegisterManagedVar(handle, &shared, "shared", "shared", 0, 4, 0, 0);
+    __cudaRegisterFatBinaryEnd(handle);
+    assert_non_null(shared);
+    OK(cudaGetSymbolAddress(&address, shared));
+    assert_ptr_equal(address, shared);
+    __cudaUnregisterFatBinary(handle);
+    ANSWERS(cudaGetSymbolAddress(&address, shared), cudaErrorInvalidSymbol);
     OK(cudaDeviceReset());
 }
 
@@ -188,8 +204,8 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registered), cmocka_unit_test(test_shared),        cmocka_unit_test(test_last_error),
-        cmocka_unit_test(test_fault),      cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_registered), cmocka_unit_test(test_managed), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_last_error), cmocka_unit_test(test_fault),   cmocka_unit_test(test_out_of_memory),
     };
     bl_log_set_level(BL_LOG_OFF);
     return cmocka_run_group_tests(tests, NULL, NULL);

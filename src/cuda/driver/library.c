@@ -419,7 +419,8 @@ CUresult bl_cuLibraryGetModule(CUmodule *handle, CUlibrary library_handle)
 static CUresult library_variable(CUlibrary library_handle, const char *name, CUdeviceptr *address, size_t *bytes, bool managed_only)
 {
     struct bl_cu_context *context;
-    CUresult result = bl_cu_current(&context);
+    /* NVIDIA's static runtime asks for managed variables before it makes any context current. */
+    CUresult result = managed_only ? some_context(&context) : bl_cu_current(&context);
     if (result != CUDA_SUCCESS)
         return result;
     struct bl_cu_library *library = bl_cu_object(library_handle, BL_CU_LIBRARY);

@@ -281,11 +281,23 @@ cudaError_t bl_rt_function(const void *function, CUfunction *made)
     return error == cudaSuccess ? bl_rt_error(cuKernelGetFunction(made, kernel)) : error;
 }
 
+/* Host code names a managed variable by where it is; the lock is held. */
+static struct bl_rt_entry *find_managed(const void *address)
+{
+    for (struct bl_rt_module *module = modules; module; module = module->next)
+        for (struct bl_rt_entry *entry = module->has_managed ? module->entries : NULL; entry; entry = entry->next)
+            if (entry->is_managed && *entry->pointer == address)
+                return entry;
+    return NULL;
+}
+
 cudaError_t bl_rt_symbol(const void *symbol, CUdeviceptr *address, size_t *size)
 {
     BL_RT_ENTER();
     pthread_mutex_lock(&lock);
     struct bl_rt_entry *entry = symbol ? find(symbol) : NULL;
+    if (!entry && symbol)
+        entry = find_managed(symbol);
     cudaError_t error = entry && entry->is_variable ? load(entry->module) : cudaErrorInvalidSymbol;
     if (error == cudaSuccess) {
         CUresult result = entry->is_managed ? cuLibraryGetManaged(address, size, entry->module->library, entry->name)
