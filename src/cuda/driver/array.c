@@ -106,6 +106,8 @@ CUresult bl_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *array_descriptor, CUa
 
 CUresult bl_cuArrayDestroy(CUarray handle)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_array *array = bl_cu_object(handle, BL_CU_ARRAY);
     if (!array || !bl_cu_unpublish(array))
         return CUDA_ERROR_INVALID_HANDLE;

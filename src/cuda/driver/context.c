@@ -253,6 +253,8 @@ CUresult bl_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 
 CUresult bl_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_device *device = bl_cu_device(dev);
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
@@ -270,6 +272,8 @@ CUresult bl_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 
 CUresult bl_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_device *device = bl_cu_device(dev);
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
@@ -360,6 +364,8 @@ CUresult bl_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned i
 
 CUresult bl_cuCtxDestroy_v2(CUcontext ctx)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     if (!ctx)
         return CUDA_ERROR_INVALID_VALUE;
     struct bl_cu_context *context = bl_cu_object(ctx, BL_CU_CONTEXT);
@@ -510,6 +516,8 @@ CUresult bl_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 
 CUresult bl_cu_synchronize(struct bl_cu_context *context)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_device *device = context->device->device;
     CUresult result = bl_cu_result(context, device->ops->queue_wait(context->legacy->queue));
     bool others;

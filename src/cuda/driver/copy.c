@@ -106,6 +106,8 @@ static CUresult copy_box(CUstream handle, bool async, struct side *to, struct si
     enum bl_status status = BL_OK;
     bool wait = async ? to->place == PLACE_PAGEABLE || from->place == PLACE_PAGEABLE
                       : to->place != PLACE_DEVICE || from->place != PLACE_DEVICE;
+    if (wait && bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     if (async && from->place == PLACE_PAGEABLE && to->place != PLACE_PAGEABLE && copy_staged(stream, copy, &status))
         wait = false;
     else

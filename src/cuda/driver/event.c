@@ -145,6 +145,8 @@ CUresult bl_cuEventSynchronize(CUevent event)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!atomic_load(&found->recorded))
         return CUDA_SUCCESS;
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     return bl_cu_result(found->context, ops_of(found)->fence_wait(found->fence));
 }
 

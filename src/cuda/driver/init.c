@@ -12,6 +12,7 @@ int bl_cu_device_count;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool initialised;
 static bool forked;
+static atomic_bool ending;
 static FILE *trace_file;
 
 __attribute__((constructor)) static void open_trace(void)
@@ -35,6 +36,14 @@ static void in_child(void)
         forked = true;
         atomic_fetch_or(&bl_cu_gate, BL_CU_GATE_CLOSED);
     }
+}
+
+/* When the program exits, nothing waits for kernels that still run, which may never end: from here on every call answers
+ * DEINITIALIZED, as with NVIDIA's driver, and the runtime's own clean-up does nothing. */
+static void at_exit(void)
+{
+    atomic_store(&ending, true);
+    atomic_fetch_or(&bl_cu_gate, BL_CU_GATE_CLOSED);
 }
 
 static CUresult open_devices(void)
@@ -62,13 +71,16 @@ CUresult bl_cuInit(unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&init_lock);
     CUresult result = CUDA_SUCCESS;
-    if (forked)
+    if (atomic_load(&ending))
+        result = CUDA_ERROR_DEINITIALIZED;
+    else if (forked)
         result = CUDA_ERROR_NOT_INITIALIZED;
     else if (!initialised) {
         result = open_devices();
         if (result == CUDA_SUCCESS) {
             initialised = true;
             pthread_atfork(NULL, NULL, in_child);
+            atexit(at_exit);
             atomic_fetch_and(&bl_cu_gate, ~(unsigned)BL_CU_GATE_CLOSED);
         }
     }
@@ -78,7 +90,9 @@ CUresult bl_cuInit(unsigned int flags)
 
 CUresult bl_cu_gate_check(void)
 {
-    return atomic_load(&bl_cu_gate) & BL_CU_GATE_CLOSED ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS;
+    if (!(atomic_load(&bl_cu_gate) & BL_CU_GATE_CLOSED))
+        return CUDA_SUCCESS;
+    return atomic_load(&ending) ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult bl_cuDriverGetVersion(int *driver_version)

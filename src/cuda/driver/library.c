@@ -195,6 +195,8 @@ static bool claim_module(struct bl_cu_module *module)
 
 CUresult bl_cuLibraryUnload(CUlibrary handle)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_library *library = bl_cu_object(handle, BL_CU_LIBRARY);
     if (!library || !bl_cu_unpublish(library))
         return CUDA_ERROR_INVALID_HANDLE;

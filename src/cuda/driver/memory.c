@@ -82,6 +82,8 @@ CUresult bl_cuMemFree_v2(CUdeviceptr address)
         (found.memory != BL_CU_DEVICE_MEMORY && found.memory != BL_CU_MANAGED))
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_synchronize(found.context); /* a kernel may still use it: freeing waits, as documented */
+    if (result == CUDA_ERROR_NOT_PERMITTED)
+        return result;
     if (!bl_cu_allocation_remove(address, found.memory, &found))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult freed = bl_cu_free_now(found.context, &found);
@@ -158,6 +160,8 @@ CUresult bl_cuMemFreeHost(void *pointer)
     if (!bl_cu_allocation_find(address, &found) || found.base != address || found.memory != BL_CU_HOST_MEMORY)
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_synchronize(found.context);
+    if (result == CUDA_ERROR_NOT_PERMITTED)
+        return result;
     if (!bl_cu_allocation_remove(address, BL_CU_HOST_MEMORY, &found))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult freed = bl_cu_free_now(found.context, &found);
@@ -217,6 +221,8 @@ CUresult bl_cuMemHostRegister_v2(void *pointer, size_t bytesize, unsigned int fl
 
 CUresult bl_cuMemHostUnregister(void *pointer)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
     if (result != CUDA_SUCCESS)

@@ -135,6 +135,8 @@ CUresult bl_cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult bl_cuModuleUnload(CUmodule handle)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
     if (result != CUDA_SUCCESS)

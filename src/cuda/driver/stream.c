@@ -223,8 +223,19 @@ CUresult bl_cu_stream_enter(CUstream handle, struct bl_cu_stream **found)
 
 /* ---- waiting ------------------------------------------------------------------------------------------ */
 
+/* Whether this thread runs a host function of the program's. */
+static __thread bool in_host_function __attribute__((tls_model("initial-exec")));
+
+/* A host function that waited for its own stream would wait for ever. CUDA allows none of them any call. */
+CUresult bl_cu_may_wait(void)
+{
+    return in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
 CUresult bl_cu_stream_wait(struct bl_cu_stream *stream)
 {
+    if (bl_cu_may_wait() != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_PERMITTED;
     const struct bl_device_ops *ops = stream->context->device->device->ops;
     return bl_cu_result(stream->context, ops->queue_wait(stream->queue));
 }
@@ -247,44 +258,55 @@ CUresult bl_cuStreamQuery(CUstream stream)
 
 /* ---- host functions -------------------------------------------------------------------------------------- */
 
-CUresult bl_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user_data)
-{
-    struct bl_cu_stream *found;
-    CUresult result = bl_cu_stream_enter(stream, &found);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!fn)
-        return CUDA_ERROR_INVALID_VALUE;
-    enum bl_status status = found->context->device->device->ops->host_call(found->queue, fn, user_data);
-    bl_cu_stream_touched(found);
-    return bl_cu_result(found->context, status);
-}
-
 struct callback {
     CUstream stream;
-    CUstreamCallback function;
+    CUstreamCallback function; /* this or the next */
+    CUhostFn host_function;
     void *data;
 };
 
 static void run_callback(void *data)
 {
     struct callback callback = *(struct callback *)data;
+
     bl_free(data);
-    callback.function(callback.stream, CUDA_SUCCESS, callback.data);
+    in_host_function = true;
+    if (callback.function)
+        callback.function(callback.stream, CUDA_SUCCESS, callback.data);
+    else
+        callback.host_function(callback.data);
+    in_host_function = false;
+}
+
+static CUresult add_callback(const struct callback *what)
+{
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_enter(what->stream, &found);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!what->function && !what->host_function)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct callback *callback = bl_malloc(sizeof(*callback));
+    if (!callback)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *callback = *what;
+    enum bl_status status = found->context->device->device->ops->host_call(found->queue, run_callback, callback);
+    if (status != BL_OK)
+        bl_free(callback);
+    bl_cu_stream_touched(found);
+    return bl_cu_result(found->context, status);
+}
+
+CUresult bl_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user_data)
+{
+    return add_callback(&(struct callback){.stream = stream, .host_function = fn, .data = user_data});
 }
 
 CUresult bl_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *user_data, unsigned int flags)
 {
     if (!function || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    struct callback *callback = bl_malloc(sizeof(*callback));
-    if (!callback)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *callback = (struct callback){stream, function, user_data};
-    CUresult result = bl_cuLaunchHostFunc(stream, run_callback, callback);
-    if (result != CUDA_SUCCESS)
-        bl_free(callback);
-    return result;
+    return add_callback(&(struct callback){.stream = stream, .function = function, .data = user_data});
 }
 
 /* ---- facts about a stream ----------------------------------------------------------------------------------- */
