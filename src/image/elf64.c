@@ -1,6 +1,7 @@
 /* The ELF64 reader. Counts and offsets come from the file, so each is checked before it is used; what lies outside reads as
  * empty. Format: the System V ABI, chapters 4 and 5. */
 #include "image/elf64.h"
+#include "image/internal.h"
 
 bool bl_elf_is(struct bl_sv bytes)
 {
@@ -92,6 +93,8 @@ enum bl_status bl_elf_extent(const void *data, size_t *size, struct bl_error *er
         end = BL_MAX(end, header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize);
     if (header.e_shentsize != sizeof(section) || header.e_shoff > SIZE_MAX / 4 || header.e_phoff > SIZE_MAX / 4)
         return bl_fail(error, BL_SYNTAX, "ELF image in memory without a section table: its size is not known");
+    if ((status = bl_image_mapped((struct bl_sv){data, end}, error)) != BL_OK)
+        return status;
     for (uint32_t i = 0; i < header.e_shnum; i++) {
         memcpy(&section, (const char *)data + header.e_shoff + i * sizeof(section), sizeof(section));
         if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL)
@@ -101,7 +104,7 @@ enum bl_status bl_elf_extent(const void *data, size_t *size, struct bl_error *er
         end = BL_MAX(end, section.sh_offset + section.sh_size);
     }
     *size = end;
-    return BL_OK;
+    return bl_image_mapped((struct bl_sv){data, end}, error);
 }
 
 struct bl_elf_section bl_elf_section(const struct bl_elf *elf, uint32_t i)

@@ -197,6 +197,9 @@ static enum bl_status fatbin_work(void *context)
     call->bytes.size = bl_fatbin_extent(call->bytes.data);
     if (!call->bytes.size)
         return bl_fail(call->reader.error, BL_SYNTAX, "not a fatbin: its header is damaged");
+    enum bl_status status = bl_image_mapped(call->bytes, call->reader.error);
+    if (status != BL_OK)
+        return status;
     return bl_fatbin_read_one(&call->reader, call->bytes, &used);
 }
 

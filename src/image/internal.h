@@ -29,6 +29,7 @@ enum bl_status bl_fatbin_read_all(struct bl_image_reader *reader, struct bl_sv b
 /* Fatbins wherever they stand in bytes; what only looks like one is passed over. */
 void bl_fatbin_scan(struct bl_image_reader *reader, struct bl_sv bytes);
 /* The size in memory of the fatbin at data by its header; 0 where there is none. */
+enum bl_status bl_image_mapped(struct bl_sv bytes, struct bl_error *error); /* whether all of it is in the process's memory */
 size_t bl_fatbin_extent(const void *data);
 
 /* True where text starts as PTX does: comments and space, then .version. Fills version, sm and suffix where given. */

@@ -2,6 +2,9 @@
 #include "image/internal.h"
 #include "image/elf64.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 enum { DEEPEST_ARCHIVE = 4 };
 
 enum bl_status bl_image_guard(struct bl_arena *arena, enum bl_status (*work)(void *context), void *context, struct bl_error *error)
@@ -209,13 +212,24 @@ enum bl_status bl_image_read_file(struct bl_arena *arena, struct bl_sv bytes, st
     return bl_image_guard(arena, block_work, &call, error);
 }
 
+/* A program hands over an address, and only the image itself says how long it is. msync tells without reading; MS_ASYNC does
+ * nothing else. */
+enum bl_status bl_image_mapped(struct bl_sv bytes, struct bl_error *error)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)bytes.data & ~(page - 1), end;
+    if (!__builtin_add_overflow((uintptr_t)bytes.data, bytes.size, &end) && msync((void *)first, end - first, MS_ASYNC) == 0)
+        return BL_OK;
+    return bl_fail(error, BL_SYNTAX, "an image of %zu bytes, as its header says: memory ends before", bytes.size);
+}
+
 /* How far the image at data goes, where the caller did not say. Only bytes that the image itself vouches for are read. */
 static enum bl_status find_size(const char *data, size_t *size, struct bl_error *error)
 {
     size_t known = strnlen(data, sizeof(BL_ARCHIVE_MAGIC) - 1);
     if (known >= 4 && !memcmp(data, "\x50\xed\x55\xba", 4)) {
         *size = bl_fatbin_extent(data);
-        return *size ? BL_OK : bl_fail(error, BL_SYNTAX, "fatbin with a damaged header");
+        return *size ? bl_image_mapped((struct bl_sv){data, *size}, error)
+                     : bl_fail(error, BL_SYNTAX, "fatbin with a damaged header");
     }
     if (known >= 4 && !memcmp(data, ELFMAG, SELFMAG))
         return bl_elf_extent(data, size, error);
