@@ -151,7 +151,8 @@ uint64_t bl_hash(const void *bytes, size_t size, uint64_t seed);
 
 /* Reads a whole file into heap memory (bl_free it), with a NUL after its last byte. */
 enum bl_status bl_file_read(const char *path, char **data, size_t *size, struct bl_error *error);
-/* Writes path by a temporary name in the same folder and a rename; readers see old or new. */
+/* Writes path by a temporary name in the same folder and a rename; readers see old or new. A device or
+ * pipe that stands there is written into. */
 enum bl_status bl_file_write(const char *path, const void *data, size_t size, struct bl_error *error);
 
 /* ---- log --------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Whole files: read, and replace by rename. */
+/* Whole files: read, and replace by rename. What is no regular file is written into. */
 #include "base.h"
 
 #include <errno.h>
@@ -68,7 +68,8 @@ static bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
-enum bl_status bl_file_write(const char *path, const void *data, size_t size, struct bl_error *error)
+/* Into a file beside it, which then takes its place. */
+static enum bl_status replace_file(const char *path, const void *data, size_t size, struct bl_error *error)
 {
     struct bl_buffer name = {0};
     enum bl_status status = BL_OK;
@@ -95,4 +96,28 @@ enum bl_status bl_file_write(const char *path, const void *data, size_t size, st
         unlink(name.data);
     bl_buffer_cleanup(&name);
     return status;
+}
+
+/* Into what stands at path already: a pipe, a terminal, /dev/null. */
+static enum bl_status write_into(const char *path, const void *data, size_t size, struct bl_error *error)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool fine = fd >= 0 && write_all(fd, data, size);
+    int why = errno;
+
+    if (fd >= 0 && close(fd) != 0 && fine) {
+        fine = false;
+        why = errno;
+    }
+    return fine ? BL_OK : bl_fail(error, BL_IO, "%s: %s", path, strerror(why));
+}
+
+enum bl_status bl_file_write(const char *path, const void *data, size_t size, struct bl_error *error)
+{
+    struct stat info;
+
+    /* A renamed file would take the place of a device: root must be able to say -o /dev/null. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return write_into(path, data, size, error);
+    return replace_file(path, data, size, error);
 }

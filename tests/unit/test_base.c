@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void arena_gives_zeroed_aligned_memory(void **state)
@@ -97,6 +99,28 @@ static void file_round_trip_and_faults(void **state)
     (void)state;
 }
 
+/* A rename would put a file in the place of a device. */
+static void file_write_keeps_a_pipe(void **state)
+{
+    char path[] = "/tmp/bailey-test-XXXXXX", got[8] = "";
+    struct stat info;
+
+    close(mkstemp(path));
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(bl_file_write(path, "hello", 5, NULL), BL_OK);
+    assert_int_equal(read(fd, got, sizeof(got)), 5);
+    assert_string_equal(got, "hello");
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    close(fd);
+    unlink(path);
+    assert_int_equal(bl_file_write("/", "hello", 5, NULL), BL_IO);
+    (void)state;
+}
+
 static void buffer_grows(void **state)
 {
     struct bl_buffer buffer = {0};
@@ -118,6 +142,7 @@ int main(void)
         cmocka_unit_test(map_finds_what_was_set),
         cmocka_unit_test(first_error_stays),
         cmocka_unit_test(file_round_trip_and_faults),
+        cmocka_unit_test(file_write_keeps_a_pipe),
         cmocka_unit_test(buffer_grows),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
