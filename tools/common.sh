@@ -45,12 +45,12 @@ install_packages() {
     }
 }
 
-# configure DIR OPTIONS…: sets up a build folder once, or again when it is broken. The prefix is build/ itself: what is
-# installed there works in place.
+# configure DIR OPTIONS…: sets up a build folder once, or again when it is broken or was made where the project stood before it
+# was moved. The prefix is build/ itself: what is installed there works in place.
 configure() {
     local dir=$1
     shift
-    [ -f "$dir/build.ninja" ] && return 0
+    [ -f "$dir/build.ninja" ] && grep -qsxF "prefix = $top/build" "$dir/meson-private/cmd_line.txt" && return 0
     rm -rf "$dir"
     quietly meson setup "$dir" "$top" --prefix "$top/build" --libdir lib "$@"
 }
