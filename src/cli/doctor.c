@@ -198,19 +198,17 @@ static int examine(const char *root, bool as_json)
 
 static int run_doctor(int argc, char **argv)
 {
-    const char *root = "", *value;
+    const char *root = "", *value = NULL;
     bool as_json = false;
     for (int at = 1; at < argc; at++) {
-        if (!strcmp(argv[at], "--help")) {
-            fputs(bl_cli_doctor.help, stdout);
-            return BL_CLI_OK;
-        }
         if (!strcmp(argv[at], "--json"))
             as_json = true;
         else if ((value = bl_cli_option(argc, argv, &at, "root")))
             root = value;
         else
             return bl_cli_usage("doctor", "doctor: unknown argument %s", argv[at]);
+        if (value && !*value)
+            return bl_cli_usage("doctor", "doctor: --root needs a folder");
         if (root[0] && access(root, X_OK) != 0)
             return bl_cli_usage("doctor", "doctor: no folder %s", root);
     }

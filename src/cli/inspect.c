@@ -112,10 +112,6 @@ static int run_inspect(int argc, char **argv)
             at++;
             break;
         }
-        if (!strcmp(argv[at], "--help")) {
-            fputs(bl_cli_inspect.help, stdout);
-            return BL_CLI_OK;
-        }
         if (strcmp(argv[at], "--json") != 0)
             return bl_cli_usage("inspect", "inspect: unknown option %s", argv[at]);
         as_json = true;

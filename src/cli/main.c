@@ -130,7 +130,10 @@ int main(int argc, char **argv)
         const struct bl_cli_command *command = bl_cli_commands[i];
         if (strcmp(command->name, word) != 0)
             continue;
-        int status = command->run(argc - 1, argv + 1);
+        bool help = argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"));
+        if (help && command != &bl_cli_nvcc) /* which has its own */
+            fputs(command->help, stdout);
+        int status = help && command != &bl_cli_nvcc ? BL_CLI_OK : command->run(argc - 1, argv + 1);
         if (fflush(stdout) != 0 && status == BL_CLI_OK) {
             bl_cli_say("cannot write to standard output");
             status = BL_CLI_FAILED;

@@ -25,7 +25,8 @@ const struct bl_cli_command bl_cli_nvcc = {
     .summary = "compiles CUDA C++; takes nvcc's options",
     .help = "Usage: bailey nvcc [OPTION…] FILE…\n"
             "\n"
-            "Compiles and links CUDA C++ with clang, Bailey's own headers and no NVIDIA software. Takes nvcc's options.\n"
-            "The result runs with `bailey run`.\n",
+            "Compiles and links CUDA C++ with clang, Bailey's own headers and no NVIDIA software. Takes nvcc's options:\n"
+            "bailey nvcc --help lists them, and what can't be compiled yet.\n"
+            "The result runs with bailey run, and by itself as long as Bailey stays where it is (RUNPATH).\n",
     .run = run_nvcc,
 };

@@ -37,10 +37,6 @@ static int read_options(int argc, char **argv, struct run_options *options, int 
             ++*at;
             break;
         }
-        if (!strcmp(word, "--help")) {
-            fputs(bl_cli_run.help, stdout);
-            return -1;
-        }
         if (!strcmp(word, "--trace"))
             options->trace = true;
         else if ((value = bl_cli_option(argc, argv, at, "device")))
@@ -211,10 +207,15 @@ static int run_program(int argc, char **argv)
     int at;
     int status = read_options(argc, argv, &options, &at);
     if (status)
-        return status < 0 ? BL_CLI_OK : status;
+        return status;
     char *path = find_program(argv[at], &found);
     if (!path) {
-        bl_cli_say(found ? "%s: permission denied" : "%s: not found in PATH", argv[at]);
+        if (found)
+            bl_cli_say("%s: permission denied", argv[at]);
+        else if (*argv[at] && access(argv[at], X_OK) == 0)
+            bl_cli_say("%s: not found in PATH; did you mean ./%s?", argv[at], argv[at]);
+        else
+            bl_cli_say("%s: not found in PATH", argv[at]);
         return found ? BL_CLI_CANNOT_RUN : BL_CLI_NOT_FOUND;
     }
     status = check_program(path);

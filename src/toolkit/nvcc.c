@@ -153,6 +153,8 @@ static int make_folder(struct nvcc *n)
 static void drop_folder(struct nvcc *n)
 {
     static const char *const suffixes[] = {".ptx", ".fatbin", ".o"};
+    if (n->keep && !n->dry_run)
+        printf("intermediate files are kept in %s\n", n->folder);
     if (n->dry_run || n->keep)
         return;
     for (unsigned i = 0; i < n->temporaries; i++)
@@ -523,7 +525,8 @@ static int help(void)
     for (size_t i = 0; i < BL_LEN(options); i++)
         if (options[i].id)
             printf("  %-52s %s\n", options[i].names, options[i].note);
-    puts("\nOther options of nvcc that make no difference here are accepted. Environment: BAILEY_CLANG, a clang 19 to 22.");
+    puts("\nOther options of nvcc that make no difference here are accepted. Environment: BAILEY_CLANG, a clang 19 to 22.\n"
+         "Not yet: the device math library (sinf, pow, ...), cuda_fp16.h, textures, __managed__, -rdc=true.");
     return 0;
 }
 
@@ -600,7 +603,7 @@ static int take_option(struct nvcc *n, const struct option *option, const char *
         break;
     case 'a':
         if (!add_architecture(n, !strcmp(value, "native") || !strncmp(value, "all", 3) ? "compute_90" : value))
-            return fail("no architecture: %s %s", text, value);
+            return fail("no architecture %s; there are compute_50 (sm_50) and newer", value);
         break;
     case 'g':
         if (!add_gencode(n, value))

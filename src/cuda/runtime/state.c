@@ -12,7 +12,7 @@ static CUcontext primary[64]; /* retained once a process, until the device's res
 cudaError_t bl_rt_missing(const char *function, atomic_bool *said)
 {
     if (!atomic_exchange(said, true))
-        bl_warn("%s is not supported yet; it answers cudaErrorNotSupported", function);
+        bl_error_log("%s is not supported yet; it answers cudaErrorNotSupported", function);
     return cudaErrorNotSupported;
 }
 

@@ -105,7 +105,7 @@ static uint64_t size_limit(void)
     else if (*end == 'G' || *end == 'g')
         shift = 30;
     if (end == text || text[0] == '-' || end[shift != 0] || size > UINT64_MAX >> shift) {
-        bl_warn("BAILEY_CACHE_SIZE=%s: expected a number of bytes, or one with K, M or G; 1G is used", text);
+        bl_error_log("BAILEY_CACHE_SIZE=%s: expected a number of bytes, or one with K, M or G; 1G is used", text);
         return usual_limit;
     }
     return size << shift;

@@ -105,7 +105,7 @@ static int timeout_seconds(void)
     long seconds = text ? strtol(text, &end, 10) : USUAL_TIMEOUT;
 
     if (text && (end == text || *end || seconds < 1 || seconds > 1000000)) {
-        bl_warn("BAILEY_COMPILE_TIMEOUT=%s: expected a number of seconds; %d is used", text, USUAL_TIMEOUT);
+        bl_error_log("BAILEY_COMPILE_TIMEOUT=%s: expected a number of seconds; %d is used", text, USUAL_TIMEOUT);
         return USUAL_TIMEOUT;
     }
     return (int)seconds;

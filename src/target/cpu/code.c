@@ -108,7 +108,7 @@ static unsigned optimize_level(void)
         return 2;
     if (text[0] >= '0' && text[0] <= '3' && !text[1])
         return (unsigned)(text[0] - '0');
-    bl_warn("BAILEY_OPTIMIZE=%s: expected 0 to 3; 2 is used", text);
+    bl_error_log("BAILEY_OPTIMIZE=%s: expected 0 to 3; 2 is used", text);
     return 2;
 }
 
