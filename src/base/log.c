@@ -1,6 +1,7 @@
 /* The log: one write(2) a message, so that lines of several threads and processes stay whole. */
 #include "base.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -13,17 +14,26 @@ static void log_setup(void)
     static const char *const names[] = {"off", "error", "warn", "info", "debug"};
     const char *wanted = getenv("BAILEY_LOG");
     const char *file = getenv("BAILEY_LOG_FILE");
-    int level = BL_LOG_ERROR;
+    int level = BL_LOG_ERROR, why = 0;
+    bool known = !wanted || !*wanted;
 
     for (int i = 0; wanted && i < (int)BL_LEN(names); i++)
-        if (strcmp(wanted, names[i]) == 0 || (wanted[0] == '0' + i && !wanted[1]))
+        if (strcmp(wanted, names[i]) == 0 || (wanted[0] == '0' + i && !wanted[1])) {
             level = i;
+            known = true;
+        }
     if (file && *file) {
         int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (fd >= 0)
             __atomic_store_n(&log_fd, fd, __ATOMIC_RELAXED);
+        else
+            why = errno;
     }
     __atomic_store_n(&log_level, level, __ATOMIC_RELEASE);
+    if (why)
+        bl_error_log("BAILEY_LOG_FILE=%s: %s; the log goes to standard error", file, strerror(why));
+    if (!known)
+        bl_error_log("BAILEY_LOG=%s: expected off, error, warn, info or debug; error is used", wanted);
 }
 
 enum bl_log_level bl_log_level(void)
