@@ -181,7 +181,7 @@ enum bl_kir_sreg {
     BL_KIR_SREG_CLUSTER_NCTARANK,
     BL_KIR_SREG_IS_EXPLICIT_CLUSTER, /* pred */
     BL_KIR_SREG_PM,                  /* pm0..: reads zero */
-    BL_KIR_SREG_ENVREG,              /* envreg0..31: reads zero */
+    BL_KIR_SREG_ENVREG, /* envreg0..31: attr.imm says which; 1 and 2 hold the address of a cooperative grid's workspace */
     BL_KIR_SREG_COUNT
 };
 

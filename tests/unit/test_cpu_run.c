@@ -830,7 +830,7 @@ static void calls_for_ever(struct bl_cpu_warp *warp)
         usleep(1000);
     if (warp->ctaid[0] == 0 && warp->warpid == 0)
         *POINTER(volatile int, warp, 1) = 1;
-    for (uint64_t i = 0;; i++) {
+    for (;;) {
         if (param(warp, 0) == 0)
             warp->helpers->clock(warp);
         else if (param(warp, 0) == 1)

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define BL_CPU_ABI 1
+#define BL_CPU_ABI 2
 enum { BL_WARP = 32 };
 
 struct bl_cpu_warp;
@@ -61,9 +61,11 @@ struct bl_cpu_warp {
     uint32_t tid[3][BL_WARP]; /* by lane; filled only for kernels compiled without linear_cta, except entry 0 (lane 0's
                                  tid), which is always filled */
     uint32_t cluster_nctaid[3], cluster_ctaid[3], clusterid[3], nclusterid[3], cluster_ctarank, cluster_nctarank;
-    uint32_t current_line; /* the generated code stores the PTX line before an op that may fault (cheap: only
-                              before memory accesses of blocks, may be left stale; 0 unknown) */
-    void *runtime;         /* the runtime's own */
+    uint32_t current_line;   /* the generated code stores the PTX line before an op that may fault (cheap: only
+                                before memory accesses of blocks, may be left stale; 0 unknown) */
+    uint64_t grid_workspace; /* %envreg1 (high half) and %envreg2 (low half): address of two u32 of a cooperative launch, the size
+                                of them and a zeroed barrier word, as CUDA's cooperative groups take them for grid.sync(); else 0 */
+    void *runtime;           /* the runtime's own */
 };
 
 /* Kinds of fault, shared with device.h. */

@@ -149,6 +149,21 @@ static void emit_time(struct bl_cg_func *f, const struct bl_kir_value *result, u
     bl_cg_define_scalar(f, result, time);
 }
 
+/* %envreg1 and 2 hold the grid's workspace, the others are zero. */
+static void emit_envreg(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMTypeRef i64 = int_type(f, 64), type = bl_cg_type(f->cg, i->results[0]->type, 1);
+    LLVMValueRef value = LLVMConstNull(type);
+
+    if (i->attr->imm == 1 || i->attr->imm == 2) {
+        value = BL_CG_FIELD(f, grid_workspace, i64);
+        if (i->attr->imm == 1)
+            value = LLVMBuildLShr(f->cg->builder, value, LLVMConstInt(i64, 32, false), "");
+        value = LLVMBuildIntCast2(f->cg->builder, value, type, false, "");
+    }
+    bl_cg_define_scalar(f, i->results[0], value);
+}
+
 static void emit_field(struct bl_cg_func *f, const struct bl_kir_value *result, uint8_t sreg)
 {
     bool wide = sreg == BL_KIR_SREG_GRIDID || sreg == BL_KIR_SREG_TOTAL_SMEM_SIZE || sreg == BL_KIR_SREG_AGGR_SMEM_SIZE;
@@ -171,6 +186,8 @@ static void emit_sreg(struct bl_cg_func *f, const struct bl_kir_instr *i)
         emit_tid(f, i->results[0], sreg - BL_KIR_SREG_TID_X);
     else if (sreg == BL_KIR_SREG_LANEID)
         bl_cg_define(f, i->results[0], BL_KIR_SHAPE_AFFINE, 1, LLVMConstNull(bl_cg_type(f->cg, i->results[0]->type, 1)));
+    else if (sreg == BL_KIR_SREG_ENVREG)
+        emit_envreg(f, i);
     else if (sreg >= BL_KIR_SREG_LANEMASK_EQ && sreg <= BL_KIR_SREG_LANEMASK_GT)
         emit_lanemask(f, i->results[0], sreg);
     else if (sreg >= BL_KIR_SREG_CLOCK && sreg <= BL_KIR_SREG_GLOBALTIMER_HI)

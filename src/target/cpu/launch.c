@@ -91,6 +91,8 @@ static void fill(struct bl_cpu_command *command, const struct bl_launch *from, c
     launch->nwarps = (launch->threads + BL_WARP - 1) / BL_WARP;
     launch->cooperative = from->cooperative;
     launch->gridid = command->serial;
+    launch->workspace[0] = sizeof(launch->workspace);
+    launch->workspace[1] = 0;
     launch->params = params ? params : command->params;
     if (!params && from->param_bytes)
         memcpy(command->params, from->params, from->param_bytes);
@@ -290,6 +292,7 @@ static void fill_warp(struct bl_cpu_warp *warp, const struct bl_cpu_cta *cta)
     warp->shared = cta->shared_map + cta->shared_size - BL_ALIGN_UP(shared, 128u); /* its end at the guard page */
     warp->shared_size = shared;
     warp->gridid = launch->gridid;
+    warp->grid_workspace = launch->cooperative ? (uint64_t)(uintptr_t)launch->workspace : 0;
     warp->dynamic_shared = launch->dynamic_shared;
     warp->nwarps = launch->nwarps;
     memcpy(warp->ntid, launch->block, sizeof(warp->ntid));

@@ -46,6 +46,7 @@ struct bl_cpu_grid {
     uint32_t dynamic_shared, threads, nwarps;
     bool cooperative;
     uint64_t gridid;
+    uint32_t workspace[2]; /* see bl_cpu_warp.grid_workspace */
     const uint8_t *params; /* the command's own, or on the heap */
 };
 
