@@ -146,7 +146,7 @@ void bl_cli_report_text(const struct bl_cli_file *file)
                                             : "CUDA functions whose names it holds",
                !file->host.has_static_cudart);
     if (file->fault) {
-        printf("  damaged: ");
+        printf("  %s: ", strcmp(file->kind, "unknown") ? "damaged" : "fault");
         print_text(bl_sv(file->fault));
         putchar('\n');
     }

@@ -88,7 +88,9 @@ static bool code_missing(struct bl_cli_file *file)
         fault = file->codes.items[i].fault ? file->codes.items[i].fault : fault;
     }
     if (file->fault)
-        return decide(file, BL_CLI_CANNOT, bl_arena_printf(file->arena, "cannot run because it is damaged: %s", file->fault));
+        return decide(file, BL_CLI_CANNOT,
+                      bl_arena_printf(file->arena, "cannot run because it %s: %s",
+                                      strcmp(file->kind, "unknown") ? "is damaged" : "holds no known code", file->fault));
     if (file->codes.count && !ptx && file->kernels.count)
         return decide(file, BL_CLI_CANNOT,
                       "cannot run because its kernels are machine code only; build it with PTX "
