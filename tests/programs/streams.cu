@@ -1,6 +1,7 @@
 // Streams and events: order in a stream, waits across streams, the legacy default stream's rule, queries, host functions.
 #include "check.h"
 #include <atomic>
+#include <pthread.h>
 
 __global__ void append(int *log, int *length, int value)
 {
@@ -20,8 +21,12 @@ __global__ void slow(int *flag)
 }
 
 static std::atomic<int> host_calls;
+static std::atomic<bool> on_the_waiting_thread;
+static pthread_t main_thread;
 static void host_function(void *data)
 {
+    if (pthread_equal(pthread_self(), main_thread))
+        on_the_waiting_thread = true;
     host_calls += *(int *)data;
 }
 
@@ -62,12 +67,13 @@ int main()
         REQUIRE(log[i] == i + 1);
 
     int one = 1, ten = 10;
+    main_thread = pthread_self();
     CHECK(cudaLaunchHostFunc(a, host_function, &one));
     CHECK(cudaLaunchHostFunc(free_stream, host_function, &ten));
     CHECK(cudaEventRecord(other, free_stream));
     CHECK(cudaEventSynchronize(other));
     CHECK(cudaStreamSynchronize(a));
-    REQUIRE(host_calls == 11);
+    REQUIRE(host_calls == 11 && !on_the_waiting_thread);
 
     cudaEvent_t start, stop;
     CHECK(cudaEventCreate(&start));

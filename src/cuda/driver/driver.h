@@ -146,7 +146,7 @@ CUresult bl_cu_context_of(CUcontext handle, struct bl_cu_context **context);
 CUresult bl_cu_primary_retain(struct bl_cu_device *device, struct bl_cu_context **context);
 /* A status of the device as CUresult; BL_FAULT becomes the context's sticky error, logged once. */
 CUresult bl_cu_result(struct bl_cu_context *context, enum bl_status status);
-CUresult bl_cu_may_wait(void); /* CUDA_ERROR_NOT_PERMITTED in a host function, which must not wait */
+CUresult bl_cu_may_wait(void);                             /* CUDA_ERROR_NOT_PERMITTED in a host function, which must not wait */
 CUresult bl_cu_synchronize(struct bl_cu_context *context); /* all streams of it */
 
 /* ---- streams (stream.c) ---------------------------------------------------------------------- */

@@ -252,7 +252,9 @@ void bl_cpu_run_some(struct bl_cpu_runner *runner, struct bl_queue *queue)
     settle(runner);
 }
 
-/* The queue whose head command keeps `queue` from going on, if a thread may join it; else NULL. */
+/* The queue whose head command keeps `queue` from going on, if the waiting thread may join it; else NULL. A program's function is
+ * left to a worker: it would change the waiting thread's own state, its last error for one. Only where no worker can be had it is
+ * not. */
 static struct bl_queue *joinable(struct bl_queue *queue)
 {
     struct bl_cpu_runner *runner = queue->runner;
@@ -260,6 +262,11 @@ static struct bl_queue *joinable(struct bl_queue *queue)
         queue = queue->first->wait.queue;
     if (!queue->is_ready || (runner->running >= runner->workers && queue->first->users))
         return NULL;
+    if (queue->first->kind == BL_CPU_HOST_CALL) {
+        bl_cpu_call_workers(runner, 1);
+        if (runner->threads)
+            return NULL;
+    }
     return queue;
 }
 
