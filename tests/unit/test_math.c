@@ -1170,6 +1170,7 @@ static void check_cpu(const char *cpu, const char *feature_text, struct bl_cg_fe
     }
     if (LLVMVerifyModule(cg.module, LLVMReturnStatusAction, &message))
         fail_msg("%s", message);
+    LLVMDisposeMessage(message);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, cg.module, LLVMObjectFile, &message, &object))
         fail_msg("%s", message);
     check_symbols(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
