@@ -203,6 +203,9 @@ static enum bl_status try_function(struct bl_cg_unit *unit, uint32_t k, LLVMValu
     f->may_exit = unit->func_may_exit[k];
     f->dom = bl_kir_dominators(func);
     f->loops = bl_kir_find_loops(func, f->dom);
+    /* Where lanes wait for each other they may stand in different rounds of a loop, each with its own base: no guard is for all. */
+    for (uint32_t l = 0; l < f->loops->loops.count; l++)
+        options.guards &= !f->loops->loops.items[l]->spins;
     f->divergence = bl_kir_find_divergence(func, f->dom, f->loops, &options);
     return bl_cg_function(f);
 }
