@@ -536,6 +536,46 @@ static enum bl_status find_regions(struct bl_cg_func *f)
     return BL_OK;
 }
 
+/* Whether lanes that run s together may be in different rounds of a loop: of one that lanes leave, or wait in, in several goes. */
+static bool mixes_rounds(const struct bl_cg_func *f, const struct bl_cg_segment *s)
+{
+    for (const struct bl_cg_loop *loop = s->loop; loop; loop = loop->parent) {
+        if (loop->spins)
+            return true;
+        for (uint32_t o = loop->first; o <= loop->last; o++)
+            if (f->order.items[o]->joins && f->order.items[o]->region)
+                return true;
+    }
+    return false;
+}
+
+/* What is the same in every lane of one round is not in lanes of several: such branches are divergent too. False: there are none
+ * that were not. */
+static bool split_mixed_branches(struct bl_cg_func *f)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        struct bl_cg_segment *s = f->order.items[i];
+        if (s->divergent || s->succ_count < 2 || !s->region || !mixes_rounds(f, s))
+            continue;
+        s->divergent = any = true;
+    }
+    return any;
+}
+
+static void forget_regions(struct bl_cg_func *f)
+{
+    f->regions.count = 0;
+    f->entangled = false;
+    for (uint32_t i = 0; i < f->all_loops.count; i++)
+        f->all_loops.items[i]->parts = false;
+    for (uint32_t i = 0; i < f->order.count; i++) {
+        f->order.items[i]->region = NULL;
+        f->order.items[i]->meet = NULL;
+    }
+}
+
 /* A loop that waits for another thread can't be left to turn while lanes that have left it stand still. */
 static void find_spins(struct bl_cg_func *f)
 {
@@ -587,7 +627,12 @@ enum bl_status bl_cg_flow(struct bl_cg_func *f)
         find_entries(f->all_loops.items[i], f);
     find_ipdoms(f);
     find_spins(f);
-    return find_regions(f);
+    status = find_regions(f);
+    while (status == BL_OK && f->spins && split_mixed_branches(f)) {
+        forget_regions(f);
+        status = find_regions(f);
+    }
+    return status;
 }
 
 /* ---- questions -------------------------------------------------------------------------------- */

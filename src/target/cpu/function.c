@@ -842,19 +842,51 @@ static void arrive(struct bl_cg_func *f, struct bl_cg_segment *s)
     store_blended(f, s->mask, members ? bl_cg_vector(f, members) : mask, f->met_mask);
 }
 
-/* At a region's end: lanes at joins may go on that name none who is still on the way. Where all are on their way there is no
- * one to wait for. */
+/* Of the lanes at joins, those that named the same lanes as `leader`, if none of these is elsewhere: on its way (others), or at a
+ * join that awaits other lanes, from which it will come here. As i32; *group: all that named the same. */
+static LLVMValueRef release_group(struct bl_cg_func *f, LLVMValueRef leader, LLVMValueRef joined, LLVMValueRef others,
+                                  LLVMValueRef *group)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef all_named = load_slot(f, f->met_mask), zero = LLVMConstInt(int_type(f, 32), 0, false), named, elsewhere;
+
+    named = LLVMBuildExtractElement(b, all_named, leader, "");
+    *group = bl_cg_mask_bits(f, LLVMBuildICmp(b, LLVMIntEQ, all_named, bl_cg_splat(f->cg, named), ""));
+    *group = LLVMBuildAnd(b, *group, joined, "");
+    elsewhere = LLVMBuildOr(b, others, LLVMBuildXor(b, joined, *group, ""), "");
+    elsewhere = LLVMBuildAnd(b, elsewhere, named, "");
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, elsewhere, zero, ""), *group, zero, "");
+}
+
+/* At a region's end: lanes at joins go on that have met all that they name. Where all wait and none may go on, as happens to
+ * programs whose lanes don't name each other, all go on. */
 static void release_joins(struct bl_cg_func *f, LLVMValueRef joined, LLVMValueRef others)
 {
     LLVMBuilderRef b = f->cg->builder;
-    LLVMValueRef ready = joined, named = load_slot(f, f->met_mask), bits;
+    LLVMTypeRef i32 = int_type(f, 32);
+    LLVMValueRef zero = LLVMConstInt(i32, 0, false), ready, group, left, bits = bl_cg_mask_bits(f, joined), stuck, head[2];
+    LLVMBasicBlockRef from[3] = {LLVMGetInsertBlock(b), bl_cg_block(f, "meeting"), bl_cg_block(f, "met")};
+    LLVMBasicBlockRef over = bl_cg_block(f, "release");
 
-    if (others) {
-        bits = bl_cg_splat(f->cg, bl_cg_mask_bits(f, others));
-        ready = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, named, bits, ""), LLVMConstNull(LLVMTypeOf(named)), "");
-        ready = mask_and(f, joined, ready);
-    }
-    LLVMBuildStore(b, ready, f->ready);
+    others = others ? bl_cg_mask_bits(f, others) : zero;
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, bits, zero, ""), from[1], over);
+    LLVMPositionBuilderAtEnd(b, from[1]);
+    head[0] = LLVMBuildPhi(b, i32, ""); /* who is left to be looked at; who may go on */
+    head[1] = LLVMBuildPhi(b, i32, "");
+    ready = release_group(f, bl_cg_first_lane(f, head[0]), bits, others, &group);
+    ready = LLVMBuildOr(b, ready, head[1], "");
+    left = LLVMBuildAnd(b, head[0], LLVMBuildNot(b, group, ""), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, left, zero, ""), from[1], from[2]);
+    LLVMAddIncoming(head[0], (LLVMValueRef[]){bits, left}, from, 2);
+    LLVMAddIncoming(head[1], (LLVMValueRef[]){zero, ready}, from, 2);
+    LLVMPositionBuilderAtEnd(b, from[2]);
+    stuck = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildOr(b, ready, others, ""), zero, "");
+    ready = LLVMBuildSelect(b, stuck, bits, ready, "");
+    LLVMBuildBr(b, over);
+    LLVMPositionBuilderAtEnd(b, over);
+    head[0] = LLVMBuildPhi(b, i32, "");
+    LLVMAddIncoming(head[0], (LLVMValueRef[]){zero, ready}, (LLVMBasicBlockRef[]){from[0], from[2]}, 2);
+    LLVMBuildStore(b, bl_cg_mask_of(f, head[0]), f->ready);
     LLVMBuildStore(b, joined, f->frozen_lanes);
     LLVMBuildStore(b, load_slot(f, f->met_pred), f->frozen_pred);
 }
