@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    CHUNK_NS = 200000,   /* what a claim of CTAs should take */
+    CHUNK_NS = 500000,   /* what a claim of CTAs should take */
     TURN_NS = 1000000,   /* a thread's turn when several queues are ready */
     WAKE_NS = 20000,     /* work worth one more thread */
     WARP_GUESS_NS = 300, /* of a kernel that never ran */
