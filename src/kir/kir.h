@@ -416,6 +416,8 @@ struct bl_kir_divergence *bl_kir_find_divergence(struct bl_kir_func *func, const
 
 /* ---- passes: run in this order after lowering (bl_kir_prepare does all) ---------------------- */
 enum bl_status bl_kir_ssa(struct bl_kir_func *func, struct bl_error *error); /* getvar, setvar -> phis */
+/* Bodies in the place of calls: of functions at which lanes meet or that wait for other threads, and of small ones. */
+void bl_kir_inline(struct bl_kir_module *module);
 void bl_kir_simplify(struct bl_kir_func *func);     /* constants, copies, bitcast pairs, shift-add addresses */
 void bl_kir_dce(struct bl_kir_func *func);          /* ops without effect or use, unreachable blocks */
 void bl_kir_infer_spaces(struct bl_kir_func *func); /* generic loads and stores whose space is known */

@@ -46,6 +46,11 @@ static enum bl_status run_passes(struct bl_kir_module *module, struct bl_error *
         status = bl_kir_ssa(module->funcs.items[f], error);
     if (status == BL_OK && is_checking())
         status = check_after(module, "ssa", error);
+    if (status == BL_OK) {
+        bl_kir_inline(module);
+        if (is_checking())
+            status = check_after(module, "inline", error);
+    }
     for (uint32_t p = 0; status == BL_OK && p < BL_LEN(passes); p++) {
         for (uint32_t f = 0; f < module->funcs.count; f++)
             passes[p].run(module->funcs.items[f]);

@@ -6,7 +6,7 @@
  * A command is an analysis, whose answer is printed as comments, or a pass, after which the module is printed; `print` prints it
  * as it is. Fails where an answer differs.
  *     kir_test FILE ...                    runs the cases
- *     kir_test --update FILE               writes the file with the answers of now: read them before you keep them
+ *     kir_test --update FILE               prints the file with the answers of now: read them before you keep them
  *     kir_test --run "COMMANDS" FILE ...   runs commands on files of plain kir text
  */
 #include "kir/kir.h"
@@ -157,6 +157,10 @@ static enum bl_status run_command(struct bl_buffer *out, struct bl_kir_module *m
         return bl_kir_validate(module, error);
     if (strcmp(what, "prepare") == 0)
         return bl_kir_prepare(module, error);
+    if (strcmp(what, "inline") == 0) {
+        bl_kir_inline(module);
+        return BL_OK;
+    }
     status = analyse(out, module, what);
     if (status == BL_NOT_FOUND)
         status = run_pass(module, what, error);
