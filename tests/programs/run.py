@@ -22,11 +22,13 @@ def compile_program(prefix, folder, compiler, sources):
     beside = [os.path.join(os.path.dirname(sources[0]), "..", "check.h"), os.path.join(os.path.dirname(sources[0]), "check.h")]
     if os.path.exists(program) and os.path.getmtime(program) > newest(sources + [b for b in beside if os.path.exists(b)]) and not own:
         return program
-    command += ["-w", "-std=c++17", "-arch=compute_75", "-lcuda", "-o", program] + (["-rdc=true"] if len(sources) > 1 else [])
+    made = "%s.%d" % (program, os.getpid())  # tests of one program run side by side
+    command += ["-w", "-std=c++17", "-arch=compute_75", "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else [])
     done = subprocess.run(command + sources, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)
         sys.exit(1)
+    os.replace(made, program)
     return program
 
 
