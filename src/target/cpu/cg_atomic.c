@@ -1,5 +1,6 @@
 /* Atomics. Each running lane does its own, in ascending order; where all address one place and only the sum matters, the
- * warp reduces first and does one. Ops that the processor lacks are loops of compare-and-swap. */
+ * warp reduces first and does one. Ops that the processor lacks are loops of compare-and-swap. In shared memory a read and a write
+ * do: all warps of a CTA run on one thread, and change over only in calls of the runtime. */
 #include "target/cpu/function.h"
 
 static LLVMTypeRef int_type(const struct bl_cg_func *f, unsigned bits)
@@ -80,6 +81,67 @@ static LLVMValueRef new_value(struct bl_cg_func *f, const struct bl_kir_instr *i
     return result;
 }
 
+/* ---- in memory that only this thread sees ----------------------------------------------------------------- */
+
+static bool is_private(const struct bl_kir_instr *i)
+{
+    return i->attr->space == BL_KIR_SHARED || i->attr->space == BL_KIR_LOCAL;
+}
+
+/* Of the ops that one_atomic leaves to the processor. */
+static LLVMValueRef new_word(struct bl_cg_func *f, uint8_t atom, LLVMValueRef old, LLVMValueRef x)
+{
+    static const struct {
+        bool is;
+        LLVMIntPredicate keeps;
+    } choices[] = {
+        [BL_KIR_ATOM_MIN_S] = {true, LLVMIntSLT}, [BL_KIR_ATOM_MIN_U] = {true, LLVMIntULT},
+        [BL_KIR_ATOM_MAX_S] = {true, LLVMIntSGT}, [BL_KIR_ATOM_MAX_U] = {true, LLVMIntUGT},
+        [BL_KIR_ATOM_FMAX] = {false, 0},
+    };
+    LLVMBuilderRef b = f->cg->builder;
+
+    if (choices[atom].is)
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, choices[atom].keeps, old, x, ""), old, x, "");
+    switch (atom) {
+    case BL_KIR_ATOM_ADD:
+        return LLVMBuildAdd(b, old, x, "");
+    case BL_KIR_ATOM_AND:
+        return LLVMBuildAnd(b, old, x, "");
+    case BL_KIR_ATOM_OR:
+        return LLVMBuildOr(b, old, x, "");
+    case BL_KIR_ATOM_XOR:
+        return LLVMBuildXor(b, old, x, "");
+    default: /* exch */
+        return x;
+    }
+}
+
+static LLVMValueRef read_and_write(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointer, LLVMValueRef x,
+                                   LLVMValueRef y)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef word = int_type(f, bl_kir_type_bits(i->attr->type)), type = LLVMTypeOf(x);
+    LLVMValueRef old = LLVMBuildLoad2(b, word, pointer, ""), new, store;
+    LLVMAtomicRMWBinOp op;
+    const char *reduction;
+
+    LLVMSetAlignment(old, bl_kir_type_bits(i->attr->type) / 8);
+    if (i->attr->atom == BL_KIR_ATOM_CAS) {
+        new = LLVMBuildICmp(b, LLVMIntEQ, old, LLVMBuildBitCast(b, x, word, ""), "");
+        new = LLVMBuildSelect(b, new, LLVMBuildBitCast(b, y, word, ""), old, "");
+    } else if (simple_op(i->attr->atom, &op, &reduction)) {
+        new = new_word(f, i->attr->atom, old, LLVMBuildBitCast(b, x, word, ""));
+    } else {
+        new = LLVMBuildBitCast(b, new_value(f, i, LLVMBuildBitCast(b, old, type, ""), x), word, "");
+    }
+    store = LLVMBuildStore(b, new, pointer);
+    LLVMSetAlignment(store, bl_kir_type_bits(i->attr->type) / 8);
+    return LLVMBuildBitCast(b, old, type, "");
+}
+
+/* ---- in memory that others see ------------------------------------------------------------------------------ */
+
 static LLVMValueRef compare_and_swap(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef pointer, LLVMValueRef old,
                                      LLVMValueRef new)
 {
@@ -122,6 +184,8 @@ static LLVMValueRef one_atomic(struct bl_cg_func *f, const struct bl_kir_instr *
     const char *reduction;
     LLVMValueRef old;
 
+    if (is_private(i))
+        return read_and_write(f, i, pointer, x, y);
     if (i->attr->atom == BL_KIR_ATOM_CAS) {
         x = LLVMBuildBitCast(b, x, word, "");
         y = LLVMBuildBitCast(b, y, word, "");
@@ -162,7 +226,7 @@ static bool reduce_then_one(struct bl_cg_func *f, const struct bl_kir_instr *i)
     value = LLVMBuildSelect(b, f->at->mask, bl_cg_vector(f, i->operands[1]), neutral, "");
     value = bl_cg_intrinsic(f->cg, reduction, 1, &type, 1, &value);
     pointer = bl_cg_pointer(f, i->operands[0], i->attr->space, (int64_t)i->attr->imm, false);
-    LLVMBuildAtomicRMW(b, op, pointer, value, order_of(i), false);
+    one_atomic(f, i, pointer, value, NULL);
     if (i->result_count)
         bl_cg_define_vector(f, i->results[0], LLVMGetUndef(type));
     return true;
