@@ -4,14 +4,21 @@
  * An object defines one function, bl_kernel, called once for each warp of each CTA:
  *     void bl_kernel(struct bl_cpu_warp *warp);
  * and refers to nothing outside itself. It may return early only when all lanes of the warp have ended.
+ *
+ * It runs on a stack with room for its frames (bl_cpu_kernel_info.machine_stack) and for what it calls in the runtime. Below the
+ * stack lie BL_CPU_GUARD bytes that can't be touched: no frame may pass them without touching them.
  */
 #ifndef BAILEY_CPU_ABI_H
 #define BAILEY_CPU_ABI_H
 
 #include <stdint.h>
 
-#define BL_CPU_ABI 2
-enum { BL_WARP = 32 };
+#define BL_CPU_ABI 3
+enum {
+    BL_WARP = 32,
+    BL_CPU_GUARD = 64 << 10,  /* bytes below a stack */
+    BL_CPU_PROBED = 32 << 10, /* larger frames are touched every so many bytes, from above, before they are used */
+};
 
 struct bl_cpu_warp;
 

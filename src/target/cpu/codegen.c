@@ -1,5 +1,7 @@
 /* A kernel and all that it may call, from kir to one LLVM module: which functions, their LLVM functions, the analyses of
  * each, bl_kernel, and what the runtime is told beside the object. Called by compile.c. */
+#include <stdio.h>
+
 #include "target/cpu/function.h"
 
 enum { COPIES_LIMIT = 3000 }; /* kir instructions up to which a kernel gets a copy for full warps and one for others */
@@ -180,8 +182,13 @@ static void add_flag(struct bl_cg *cg, LLVMValueRef function, const char *name)
 static LLVMValueRef declare(struct bl_cg_unit *unit, const char *name, LLVMTypeRef type, bool internal)
 {
     LLVMValueRef function = LLVMAddFunction(unit->cg->module, name, type);
+    char probed[16];
 
+    snprintf(probed, sizeof(probed), "%d", BL_CPU_PROBED);
     add_attribute(unit->cg, function, "no-builtins", "");
+    add_attribute(unit->cg, function, "warn-stack-size", "0"); /* told to bl_cg_frame_told */
+    add_attribute(unit->cg, function, "probe-stack", "inline-asm");
+    add_attribute(unit->cg, function, "stack-probe-size", probed);
     if (unit->cg->features.avx512) {
         add_attribute(unit->cg, function, "prefer-vector-width", "512");
         add_attribute(unit->cg, function, "min-legal-vector-width", "512");
@@ -265,6 +272,8 @@ static enum bl_status make_kernel(struct bl_cg_unit *unit)
         return make_function(unit, 0, declare(unit, "bl_kernel", type, false), false);
     full = declare(unit, "kernel.full", type, true);
     general = declare(unit, "kernel.part", type, true);
+    unit->cg->frames.copies[0] = full;
+    unit->cg->frames.copies[1] = general;
     add_flag(unit->cg, full, "noinline");
     add_flag(unit->cg, general, "noinline");
     if ((status = make_function(unit, 0, full, true)) != BL_OK)

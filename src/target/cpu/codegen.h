@@ -22,11 +22,20 @@ struct bl_cg_features {
     bool sse41, cx16;
 };
 
+/* What LLVM says of the frames of the functions that it makes code for. */
+struct bl_cg_frames {
+    uint64_t bytes;         /* together, but for copies */
+    uint64_t copy_bytes;    /* the larger of the copies' */
+    uint32_t known;         /* functions */
+    LLVMValueRef copies[2]; /* functions of which one call runs only one */
+};
+
 struct bl_cg {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder; /* stands where the next instruction goes */
     struct bl_cg_features features;
+    struct bl_cg_frames frames;
     struct bl_arena *arena;
     struct bl_error *error;
 };

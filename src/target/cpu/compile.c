@@ -63,9 +63,12 @@ static enum bl_status print_kir(struct bl_arena *arena, const struct bl_kir_modu
 
 static void take_diagnostic(LLVMDiagnosticInfoRef info, void *context)
 {
+    struct bl_cg *cg = context;
     char *text = LLVMGetDiagInfoDescription(info);
     if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
-        bl_fail(context, BL_COMPILER, "LLVM: %s", text);
+        bl_fail(cg->error, BL_COMPILER, "LLVM: %s", text);
+    else
+        bl_cg_frame_told(&cg->frames, text);
     LLVMDisposeMessage(text);
 }
 
@@ -78,7 +81,7 @@ static void set_up_module(struct bl_cg *cg, const struct bl_cg_machine *machine)
     cg->context = LLVMContextCreate();
     cg->module = LLVMModuleCreateWithNameInContext("kernel", cg->context);
     cg->builder = LLVMCreateBuilderInContext(cg->context);
-    LLVMContextSetDiagnosticHandler(cg->context, take_diagnostic, cg->error);
+    LLVMContextSetDiagnosticHandler(cg->context, take_diagnostic, cg);
     LLVMSetModuleDataLayout(cg->module, layout);
     LLVMSetTarget(cg->module, triple);
     LLVMDisposeTargetData(layout);

@@ -24,6 +24,7 @@ struct bl_cpu_kernel_info {
     uint32_t flags;         /* enum bl_cpu_kernel_flags */
     uint32_t static_shared; /* bytes */
     uint32_t local_bytes;   /* local memory of the kernel's frame and its deepest known call chain, a thread */
+    uint32_t machine_stack; /* bytes: all frames of its functions together, so no chain without recursion needs more */
     uint32_t param_bytes;
     uint32_t registers; /* an estimate for cuFuncGetAttribute: the most live 32-bit values */
     uint32_t global_count;

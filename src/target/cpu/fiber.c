@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 enum {
+    /* Stacks' sizes; they are committed as they are touched. */
     PLAIN_STACK = 512 << 10,
-    WARP_STACK = 128 << 10, /* committed as it is touched */
+    WARP_STACK = 128 << 10,
+    RUNTIME_STACK = 64 << 10, /* of it, what a call of the runtime and a signal of the program's there may need */
     HUGE_PAGE = 2 << 20,
     DEEP_STACK = 8 << 20, /* recursion */
     DEEP_PER_LIMIT = 128, /* bytes of machine stack for a byte of the stack limit: 32 lanes and their registers */
@@ -63,9 +65,19 @@ void bl_cpu_stack_unmap(struct bl_cpu_stack *stack)
     stack->size = 0;
 }
 
+/* A stack for the core's launch, at least so large. */
+static size_t launch_stack(const struct bl_cpu_core *core, size_t least)
+{
+    const struct bl_cpu_kernel_info *info = &core->command->launch.code->info;
+    size_t deep = BL_MAX((size_t)DEEP_STACK, (size_t)core->runner->stack_limit * DEEP_PER_LIMIT);
+    size_t needed = (size_t)info->machine_stack + RUNTIME_STACK;
+
+    return info->flags & BL_CPU_RECURSION ? deep + needed : BL_MAX(needed, least);
+}
+
 static bool fiber_stack(struct bl_cpu_fiber *fiber, size_t size)
 {
-    if (fiber->stack.size >= size)
+    if (fiber->stack.size >= size + BL_CPU_GUARD)
         return true;
     bl_cpu_stack_unmap(&fiber->stack);
     fiber->sp = NULL;
@@ -280,15 +292,10 @@ static void plain_main(void *data)
     }
 }
 
-static size_t deep_size(const struct bl_cpu_core *core)
-{
-    return BL_MAX((size_t)DEEP_STACK, (size_t)core->runner->stack_limit * DEEP_PER_LIMIT);
-}
-
 bool bl_cpu_run_plain(struct bl_cpu_core *core, bool deep)
 {
     struct bl_cpu_fiber *fiber = deep ? &core->deep : &core->plain;
-    if (!fiber_stack(fiber, deep ? deep_size(core) : PLAIN_STACK)) {
+    if (!fiber_stack(fiber, core->job == BL_CPU_JOB_CTAS ? launch_stack(core, PLAIN_STACK) : PLAIN_STACK)) {
         bl_cpu_out_of_memory(core, "a stack");
         return false;
     }
@@ -342,8 +349,7 @@ static void warp_main(void *data)
 
 static bool cta_fibers(struct bl_cpu_cta *cta)
 {
-    bool deep = cta->core->command->launch.code->info.flags & BL_CPU_RECURSION;
-    size_t size = deep ? deep_size(cta->core) : WARP_STACK;
+    size_t size = launch_stack(cta->core, WARP_STACK);
     for (uint32_t w = 0; w < cta->nwarps; w++) {
         struct bl_cpu_fiber *fiber = &cta->fibers[w];
         if (!fiber_stack(fiber, size))
@@ -384,15 +390,23 @@ static void drop_resident(struct bl_cpu_core *core, struct residents *residents,
     residents->warps -= cta->nwarps;
     if (!residents->count)
         residents->at = NULL;
-    for (uint32_t w = 0; w < cta->nwarps; w++) {
-        if (broken)
-            cta->fibers[w].sp = NULL;
-        if (cta->fibers[w].stack.size > WARP_STACK + BL_CPU_GUARD) { /* not kept: they may have been used to the end */
+    for (uint32_t w = 0; w < cta->nwarps && broken; w++)
+        cta->fibers[w].sp = NULL;
+    bl_cpu_cta_put(core, cta);
+}
+
+/* Large stacks aren't kept from launch to launch: they may have been used to the end. */
+static void drop_large_stacks(struct bl_cpu_core *core)
+{
+    if (launch_stack(core, WARP_STACK) <= WARP_STACK)
+        return;
+    for (struct bl_cpu_cta *cta = core->spare; cta; cta = cta->next)
+        for (uint32_t w = 0; w < BL_CPU_MAX_WARPS; w++) {
+            if (cta->fibers[w].stack.size <= WARP_STACK + BL_CPU_GUARD)
+                continue;
             bl_cpu_stack_unmap(&cta->fibers[w].stack);
             cta->fibers[w].sp = NULL;
         }
-    }
-    bl_cpu_cta_put(core, cta);
 }
 
 enum begun { BEGUN, NONE_LEFT, NO_ROOM };
@@ -491,6 +505,7 @@ bool bl_cpu_run_fibers(struct bl_cpu_core *core)
     }
     while (residents.count)
         drop_resident(core, &residents, true);
+    drop_large_stacks(core);
     core->cta = NULL;
     return finished;
 }

@@ -225,6 +225,8 @@ void bl_cg_machine_close(struct bl_cg_machine *machine);
 /* Verified IR through the passes and out as object, assembly or LLVM's text, in the arena. */
 enum bl_status bl_cg_emit(struct bl_cg *cg, const struct bl_cg_machine *machine, const struct bl_cpu_request *request,
                           struct bl_cpu_answer *answer);
+/* Takes down what LLVM says of a function with the attribute warn-stack-size. */
+void bl_cg_frame_told(struct bl_cg_frames *frames, const char *text);
 
 /* ---- codegen.c: a prepared kir module and a kernel of it to an LLVM module */
 enum bl_status bl_cg_unit(struct bl_cg *cg, struct bl_kir_module *module, const char *kernel, const struct bl_cpu_request *request,

@@ -181,6 +181,50 @@ static enum bl_status emit_code(struct bl_cg *cg, const struct bl_cg_machine *ma
     return status;
 }
 
+/* ---- frames ------------------------------------------------------------------------------------------- */
+
+enum {
+    FRAME_EXTRA = 256,        /* what LLVM does not count: the return address, what aligning the stack may skip */
+    FRAMES_UNKNOWN = 1 << 20, /* LLVM told of none: there may be none, or it has other words for it */
+    FRAMES_MOST = 64 << 20,
+};
+
+static bool names(const char *text, LLVMValueRef function)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(function, &size), *at = strchr(text, '\'');
+
+    return at && strlen(at) >= size + 2 && !memcmp(at + 1, name, size) && at[size + 1] == '\'';
+}
+
+/* "stack frame size (SIZE) exceeds limit (0) in function 'NAME'" since LLVM 19, of functions that have a frame. */
+void bl_cg_frame_told(struct bl_cg_frames *frames, const char *text)
+{
+    const char *words = strstr(text, "stack frame size"), *digits = words ? strpbrk(words, "0123456789") : NULL;
+    uint64_t bytes;
+
+    if (!digits)
+        return;
+    bytes = BL_MIN((uint64_t)strtoull(digits, NULL, 10), UINT64_C(1) << 32) + FRAME_EXTRA;
+    frames->known++;
+    if (frames->copies[0] && (names(text, frames->copies[0]) || names(text, frames->copies[1])))
+        frames->copy_bytes = BL_MAX(frames->copy_bytes, bytes);
+    else
+        frames->bytes += bytes;
+}
+
+static enum bl_status find_machine_stack(struct bl_cg *cg, const char *kernel, struct bl_cpu_kernel_info *info)
+{
+    uint64_t bytes = cg->frames.known ? cg->frames.bytes + cg->frames.copy_bytes : FRAMES_UNKNOWN;
+
+    if (bytes > FRAMES_MOST)
+        return bl_fail(cg->error, BL_UNSUPPORTED,
+                       "kernel %s: its code needs %llu MiB of stack for a warp, of at most %d: it keeps too many values at once",
+                       kernel, (unsigned long long)(bytes >> 20), FRAMES_MOST >> 20);
+    info->machine_stack = (uint32_t)bytes;
+    return BL_OK;
+}
+
 static enum bl_status verify(struct bl_cg *cg)
 {
     char *message = NULL;
@@ -201,5 +245,6 @@ enum bl_status bl_cg_emit(struct bl_cg *cg, const struct bl_cg_machine *machine,
         return status;
     if (request->emit == BL_CPU_EMIT_LLVM)
         return emit_text(cg, answer);
-    return emit_code(cg, machine, request->emit == BL_CPU_EMIT_OBJECT, answer);
+    status = emit_code(cg, machine, request->emit == BL_CPU_EMIT_OBJECT, answer);
+    return status == BL_OK ? find_machine_stack(cg, request->kernel, &answer->info) : status;
 }

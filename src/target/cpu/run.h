@@ -21,7 +21,6 @@ enum {
     BL_CPU_BARRIERS = 16,           /* a CTA, PTX ISA 9.7.13.1 */
     BL_CPU_MAX_WARPS = 32,          /* a CTA: 1024 threads */
     BL_CPU_MAX_SHARED = 227 * 1024, /* bytes a CTA */
-    BL_CPU_GUARD = 64 << 10,        /* bytes below a stack; more than a frame is likely to jump over */
 };
 
 struct bl_cpu_core;

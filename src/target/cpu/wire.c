@@ -3,7 +3,7 @@
  * Unpacked texts and blocks point into the arena (a copy of the bytes), and every length is checked against what is there. */
 #include "target/cpu/compile.h"
 
-enum { WIRE_VERSION = 1, HEADER_SIZE = 16 };
+enum { WIRE_VERSION = 2, HEADER_SIZE = 16 };
 static const uint32_t request_magic = 0x71524c42, answer_magic = 0x61524c42; /* "BLRq", "BLRa" */
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -70,7 +70,8 @@ bool bl_cpu_pack_request(struct bl_buffer *out, const struct bl_cpu_request *req
 bool bl_cpu_pack_answer(struct bl_buffer *out, const struct bl_cpu_answer *answer)
 {
     const struct bl_cpu_kernel_info *info = &answer->info;
-    const uint32_t numbers[] = {info->flags, info->static_shared, info->local_bytes, info->param_bytes, info->registers};
+    const uint32_t numbers[] = {info->flags,         info->static_shared, info->local_bytes,
+                                info->machine_stack, info->param_bytes,   info->registers};
     size_t start = begin_frame(out, answer_magic);
     uint64_t seconds;
 
@@ -168,6 +169,7 @@ static void get_info(struct reader *r, struct bl_cpu_kernel_info *info)
     info->flags = (uint32_t)get(r, 4);
     info->static_shared = (uint32_t)get(r, 4);
     info->local_bytes = (uint32_t)get(r, 4);
+    info->machine_stack = (uint32_t)get(r, 4);
     info->param_bytes = (uint32_t)get(r, 4);
     info->registers = (uint32_t)get(r, 4);
     info->global_count = (uint32_t)get(r, 4);
