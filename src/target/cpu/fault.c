@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { SIGNAL_STACK = 64 << 10 };
+enum { SIGNAL_STACK = 64 << 10, STOP_NS = 50000 };
 
 static const int signals[] = {
     SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -202,7 +202,7 @@ void bl_cpu_stop_cores(struct bl_cpu_runner *runner)
 {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)&stop_mark};
     for (struct bl_cpu_core *core = runner->cores; core; core = core->all)
-        if (core->taken && !pthread_equal(core->thread, pthread_self()))
+        if (core->taken && core->inside && !pthread_equal(core->thread, pthread_self()))
             pthread_sigqueue(core->thread, SIGSEGV, value);
 }
 
@@ -370,6 +370,18 @@ static void describe_transfer(const struct bl_cpu_core *core, struct bl_fault *f
                  (unsigned long long)transfer->to, what);
 }
 
+/* Whether other cores are in the command's code. */
+static bool others_inside(const struct bl_cpu_core *core)
+{
+    for (const struct bl_cpu_core *other = core->runner->cores; other; other = other->all)
+        if (other != core && other->taken && other->inside && other->command == core->command)
+            return true;
+    return false;
+}
+
+/* Others may wait for what this core can't do any more. A signal that finds one of them elsewhere than in the kernel's code is
+ * lost: it gets another.
+ */
 static void set_fault(struct bl_cpu_core *core, const struct bl_fault *fault)
 {
     struct bl_cpu_runner *runner = core->runner;
@@ -379,7 +391,12 @@ static void set_fault(struct bl_cpu_core *core, const struct bl_fault *fault)
         atomic_store(&runner->faulted, true);
     }
     atomic_store(&core->command->stop, true);
-    bl_cpu_stop_cores(runner); /* others may wait for what this one can't do any more */
+    while (others_inside(core)) {
+        bl_cpu_stop_cores(runner);
+        bl_cpu_unlock(runner);
+        bl_cpu_nap(STOP_NS);
+        bl_cpu_lock(runner);
+    }
     bl_cpu_unlock(runner);
 }
 

@@ -2,7 +2,8 @@
  * run.h only.
  *
  * A core's thread is the scheduler. It switches to a fiber, fibers of a CTA switch to each other, and one comes back to the
- * scheduler when the CTA has ended, is stuck, only yields, or has trapped. A fiber never changes its thread.
+ * scheduler when the CTA has ended, is stuck, only yields, or has trapped. A fiber that has done its work may be given more by
+ * another thread, when that has taken the core: nothing here keeps what is a thread's own over a switch.
  */
 #include "target/cpu/run.h"
 #include "target/cpu/sanitize.h"
@@ -269,7 +270,10 @@ static void enter(struct bl_cpu_core *core, struct bl_cpu_fiber *fiber)
     float_mode_set(DEFAULT_MODE);
     core->inside = true;
     core->helping = 0;
-    bl_cpu_go(core, &core->scheduler, fiber);
+    if (atomic_load(&core->command->stop)) /* from here on, who stops the command sees this core and interrupts it */
+        bl_cpu_trap_set(core, BL_FAULT_NONE, 0, 0, NULL);
+    else
+        bl_cpu_go(core, &core->scheduler, fiber);
     core->inside = false;
     float_mode_set(mode);
 }

@@ -181,7 +181,8 @@ void bl_cpu_call_workers(struct bl_cpu_runner *runner, uint32_t count);
 /* Lock held. NULL: no memory. */
 struct bl_cpu_core *bl_cpu_core_take(struct bl_cpu_runner *runner);
 void bl_cpu_core_give(struct bl_cpu_core *core);
-/* Lock held. Interrupts other cores whose command has to stop and that are in its code. */
+/* Lock held. Interrupts other cores whose command has to stop and that are in its code. One may be elsewhere just now: to be
+ * done again until all have left. */
 void bl_cpu_stop_cores(struct bl_cpu_runner *runner);
 void bl_cpu_nap(uint64_t ns);
 

@@ -17,8 +17,10 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
-/* The stack of this thread, not of a fiber on it. */
-static void bl_cpu_thread_stack(void **bottom, size_t *size)
+/* The stack of this thread, not of a fiber on it. Never inlined: a compiler may keep the address of a variable of the thread's
+ * over a switch, and the fiber may go on in another thread.
+ */
+__attribute__((noinline)) static void bl_cpu_thread_stack(void **bottom, size_t *size)
 {
     static __thread void *known;
     static __thread size_t known_size;
