@@ -72,7 +72,7 @@ static void take_diagnostic(LLVMDiagnosticInfoRef info, void *context)
     LLVMDisposeMessage(text);
 }
 
-static void set_up_module(struct bl_cg *cg, const struct bl_cg_machine *machine)
+void bl_cg_open(struct bl_cg *cg, const struct bl_cg_machine *machine)
 {
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine->machine);
     char *triple = LLVMGetTargetMachineTriple(machine->machine);
@@ -88,6 +88,16 @@ static void set_up_module(struct bl_cg *cg, const struct bl_cg_machine *machine)
     LLVMDisposeMessage(triple);
 }
 
+void bl_cg_close(struct bl_cg *cg)
+{
+    if (cg->builder)
+        LLVMDisposeBuilder(cg->builder);
+    if (cg->module)
+        LLVMDisposeModule(cg->module);
+    if (cg->context)
+        LLVMContextDispose(cg->context);
+}
+
 static enum bl_status to_code(struct bl_cg *cg, struct bl_cg_machine *machine, struct bl_kir_module *module,
                               const struct bl_cpu_request *request, struct bl_cpu_answer *answer)
 {
@@ -95,7 +105,7 @@ static enum bl_status to_code(struct bl_cg *cg, struct bl_cg_machine *machine, s
 
     if (status != BL_OK)
         return status;
-    set_up_module(cg, machine);
+    bl_cg_open(cg, machine);
     status = bl_cg_unit(cg, module, request->kernel, request, &answer->info);
     if (status == BL_OK)
         status = bl_cg_emit(cg, machine, request, answer);
@@ -120,17 +130,6 @@ static enum bl_status run(struct compile *c, struct bl_arena *arena, const struc
     if (request->emit == BL_CPU_EMIT_KIR)
         return print_kir(arena, c->module, answer);
     return to_code(&c->cg, &c->machine, c->module, request, answer);
-}
-
-static void clean_up(struct compile *c)
-{
-    if (c->cg.builder)
-        LLVMDisposeBuilder(c->cg.builder);
-    if (c->cg.module)
-        LLVMDisposeModule(c->cg.module);
-    if (c->cg.context)
-        LLVMContextDispose(c->cg.context);
-    bl_cg_machine_close(&c->machine);
 }
 
 void bl_cpu_compile(struct bl_arena *arena, const struct bl_cpu_request *request, struct bl_cpu_answer *answer)
@@ -158,7 +157,8 @@ void bl_cpu_compile(struct bl_arena *arena, const struct bl_cpu_request *request
     }
     if (!c)
         return;
-    clean_up(c);
+    bl_cg_close(&c->cg);
+    bl_cg_machine_close(&c->machine);
     answer->seconds = now() - c->start;
     bl_free(c);
 }

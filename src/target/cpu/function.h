@@ -228,6 +228,10 @@ enum bl_status bl_cg_emit(struct bl_cg *cg, const struct bl_cg_machine *machine,
 /* Takes down what LLVM says of a function with the attribute warn-stack-size. */
 void bl_cg_frame_told(struct bl_cg_frames *frames, const char *text);
 
+/* ---- compile.c: LLVM's context, an empty module for the machine, and where LLVM's messages go. cg has its arena and error. */
+void bl_cg_open(struct bl_cg *cg, const struct bl_cg_machine *machine);
+void bl_cg_close(struct bl_cg *cg);
+
 /* ---- codegen.c: a prepared kir module and a kernel of it to an LLVM module */
 enum bl_status bl_cg_unit(struct bl_cg *cg, struct bl_kir_module *module, const char *kernel, const struct bl_cpu_request *request,
                           struct bl_cpu_kernel_info *info);
