@@ -1494,6 +1494,39 @@ static void test_assert(void **state)
     bl_cpu_reset(&device.base);
 }
 
+/* ---- large frames ---------------------------------------------------------------------------------------------------- */
+
+enum { LARGE_FRAME = 1 << 20 };
+
+/* Fills a large frame, lets the other warps do the same, and looks whether it is as it was. */
+KERNEL_CODE static void large_frame(struct bl_cpu_warp *warp)
+{
+    volatile uint32_t frame[LARGE_FRAME / 4];
+    for (uint32_t i = LARGE_FRAME / 4; i-- > 0;) /* from above, as generated code does */
+        frame[i] = i * 7 + warp->warpid + warp->ctaid[0];
+    warp->helpers->barrier(warp, UINT32_MAX, 0, warp->nwarps > 1 ? 0 : BL_WARP);
+    for (uint32_t i = 0; i < LARGE_FRAME / 4; i += 61)
+        if (frame[i] != i * 7 + warp->warpid + warp->ctaid[0])
+            return;
+    __atomic_fetch_add(POINTER(uint32_t, warp, 0), 1, __ATOMIC_RELAXED);
+}
+
+static void test_large_frames(void **state)
+{
+    static const uint32_t flags[] = {0, BL_CPU_BARRIER, BL_CPU_BARRIER | BL_CPU_RECURSION, BL_CPU_RECURSION};
+    for (size_t i = 0; i < BL_LEN(flags); i++) {
+        struct bl_device_kernel large = KERNEL(large_frame, flags[i], 8), small = KERNEL(add_one, flags[i], 8);
+        uint32_t threads = flags[i] & BL_CPU_BARRIER ? 128 : 32, right = 0;
+        uint64_t count = 0;
+        assert_int_equal(run(&small, 10, threads, PARAMS(ADDRESS(&count))), BL_OK);
+        large.code.info.machine_stack = LARGE_FRAME + 4096;
+        assert_int_equal(run(&large, 10, threads, PARAMS(ADDRESS(&right))), BL_OK);
+        assert_int_equal(right, 10 * threads / BL_WARP);
+        assert_int_equal(run(&small, 10, threads, PARAMS(ADDRESS(&count))), BL_OK);
+        assert_int_equal(count, 20 * threads / BL_WARP);
+    }
+}
+
 /* ---- the float unit's modes ------------------------------------------------------------------------------------------ */
 
 KERNEL_CODE static void subnormals(struct bl_cpu_warp *warp)
@@ -1634,6 +1667,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_printf_of_many),
         cmocka_unit_test(test_hostile_printf),
         cmocka_unit_test(test_assert),
+        cmocka_unit_test(test_large_frames),
         cmocka_unit_test(test_float_modes),
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_memory_runs_out),
