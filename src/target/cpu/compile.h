@@ -6,7 +6,7 @@
 #include "target/cpu/abi.h"
 
 /* Raise it when the same PTX gives other code: it is part of bl_cpu_compiler_version. */
-#define BL_CPU_CODEGEN 7
+#define BL_CPU_CODEGEN 8
 
 /* A request and an answer, as structs; wire.c turns them into bytes and back (both processes link it). */
 struct bl_cpu_request {

@@ -326,6 +326,13 @@ static LLVMValueRef settle_small(struct bl_math *m, LLVMValueRef bits, int64_t m
     return m_select(m, nan, m_orc(m, m_andc(m, bits, ~(mask * 2 + (mask & 1))), mask), bits);
 }
 
+/* By its bits: LLVM takes a choice between a NaN and a computed float that is one for no choice at all. */
+static LLVMValueRef settle_single(struct bl_math *m, LLVMValueRef of)
+{
+    LLVMValueRef bits = m_to_bits(m, of), nan = m_icmpc(m, LLVMIntUGT, m_andc(m, bits, 0x7fffffff), 0x7f800000);
+    return m_from_bits(m, m_select(m, nan, m_const(m, 32, 0x7fffffff), bits));
+}
+
 LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value, unsigned width, LLVMValueRef of)
 {
     struct bl_math m = {.cg = cg, .width = width};
@@ -334,7 +341,7 @@ LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value
         return of;
     switch (value->type) {
     case BL_KIR_F32:
-        return m_select(&m, m_fcmp(&m, LLVMRealUNO, of, of), m_from_bits(&m, m_const(&m, 32, 0x7fffffff)), of);
+        return settle_single(&m, of);
     case BL_KIR_F16:
     case BL_KIR_BF16:
         return settle_small(&m, of, 0x7fff, value->type);
