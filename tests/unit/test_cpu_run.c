@@ -834,6 +834,28 @@ static void test_storm_of_faults(void **state)
     assert_int_equal(good[0].held + good[1].held + bad[0].held + bad[1].held, 0);
 }
 
+/* Where a CTA faults, one that began just before the command had to stop would run for ever. */
+KERNEL_CODE static void endless_at_the_end(struct bl_cpu_warp *warp)
+{
+    const struct bl_cpu_cta *cta = warp->runtime;
+    if (warp->ctaid[0] == param(warp, 0))
+        *POINTER(volatile int, warp, 1) = 1;
+    while (atomic_load_explicit(&cta->core->command->stop, memory_order_relaxed)) {
+    }
+}
+
+static void test_fault_stops_what_just_begins(void **state)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        struct bl_device_kernel kernel = KERNEL(endless_at_the_end, i % 4 ? 0 : BL_CPU_BARRIER, 16);
+        struct bl_fault fault;
+        assert_int_equal(run(&kernel, 50000, i % 4 ? 32 : 64, PARAMS(20000 + i * 10, 0x1000)), BL_FAULT);
+        assert_true(bl_cpu_fault(&device.base, &fault));
+        assert_int_equal(fault.ctaid[0], 20000 + i * 10);
+        bl_cpu_reset(&device.base);
+    }
+}
+
 KERNEL_CODE static void calls_for_ever(struct bl_cpu_warp *warp)
 {
     uint64_t size = 100, block, format = ADDRESS("");
@@ -1647,6 +1669,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_copies),
         cmocka_unit_test(test_fault_drops_the_rest),
         cmocka_unit_test(test_fault_stops_endless_kernels),
+        cmocka_unit_test(test_fault_stops_what_just_begins),
         cmocka_unit_test(test_fault_stops_calls),
         cmocka_unit_test(test_storm_of_faults),
         cmocka_unit_test(test_reset_stops_endless_kernels),
