@@ -331,7 +331,7 @@ static bool check_warp(struct bl_arena *arena, const struct bl_kir_func *func, v
 static bool compile_module(struct bl_arena *arena, struct bl_kir_module *module, struct bl_cpu_answer *answer)
 {
     struct bl_buffer text = {0};
-    struct bl_cpu_request request = {.kernel = "k", .source_name = "random", .linear_cta = true, .optimize = 2};
+    struct bl_cpu_request request = {.kernel = "k", .source_name = "random", .cta_shape = BL_CPU_CTA_LINEAR, .optimize = 2};
 
     bl_kir_print(&text, module);
     request.ptx = (struct bl_sv){bl_arena_copy(arena, text.data, text.size), text.size};

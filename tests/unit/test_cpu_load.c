@@ -509,7 +509,8 @@ static void loading_without_memory_fails_cleanly(void **state)
 
 static struct bl_cpu_cache_key key_of(const char *text, bool linear)
 {
-    struct bl_cpu_request request = {.ptx = bl_sv(text), .kernel = "k", .linear_cta = linear, .optimize = 2};
+    struct bl_cpu_request request = {
+        .ptx = bl_sv(text), .kernel = "k", .cta_shape = linear ? BL_CPU_CTA_LINEAR : BL_CPU_CTA_ANY, .optimize = 2};
     return bl_cpu_cache_make_key(&request);
 }
 

@@ -29,10 +29,11 @@ struct bl_device_kernel {
 
 static struct bl_cpu_device device;
 
-enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, bool linear, const struct bl_cpu_code **code,
+enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, uint32_t shape, const struct bl_cpu_code **code,
                                   struct bl_error *error)
 {
-    uint32_t flags = (kernel->code.info.flags & ~(unsigned)BL_CPU_GENERAL_CTA) | (linear ? 0 : BL_CPU_GENERAL_CTA);
+    uint32_t flags =
+        (kernel->code.info.flags & ~(unsigned)BL_CPU_GENERAL_CTA) | (shape == BL_CPU_CTA_LINEAR ? 0 : BL_CPU_GENERAL_CTA);
     if (flags != kernel->code.info.flags) /* others may read them */
         kernel->code.info.flags = flags;
     *code = &kernel->code;

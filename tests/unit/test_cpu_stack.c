@@ -100,7 +100,7 @@ static void check_kernel(uint32_t words, uint32_t active)
     static const uint32_t go = 1;
     static const struct bl_cpu_helpers helpers = {0};
     const uint64_t params[] = {(uintptr_t)in, (uintptr_t)out, (uintptr_t)&go};
-    struct bl_cpu_request request = {.kernel = "hoard", .source_name = "hoard", .linear_cta = true, .optimize = 2};
+    struct bl_cpu_request request = {.kernel = "hoard", .source_name = "hoard", .cta_shape = BL_CPU_CTA_LINEAR, .optimize = 2};
     struct bl_cpu_answer answer;
     struct bl_arena arena;
     void *handle, *entry;

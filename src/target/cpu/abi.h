@@ -65,7 +65,7 @@ struct bl_cpu_warp {
     uint32_t warpid, nwarps;
     uint32_t ntid[3], nctaid[3], ctaid[3];
     uint32_t smid, nsmid;
-    uint32_t tid[3][BL_WARP]; /* by lane; filled only for kernels compiled without linear_cta, except entry 0 (lane 0's
+    uint32_t tid[3][BL_WARP]; /* by lane; filled only for kernels compiled without cta_shape linear, except entry 0 (lane 0's
                                  tid), which is always filled */
     uint32_t cluster_nctaid[3], cluster_ctaid[3], clusterid[3], nclusterid[3], cluster_ctarank, cluster_nctarank;
     uint32_t current_line;   /* the generated code stores the PTX line before an op that may fault (cheap: only
@@ -93,7 +93,7 @@ enum bl_fault_kind {
 enum bl_cpu_kernel_flags {
     BL_CPU_BARRIER = 1,     /* calls barrier*: warps must be fibers */
     BL_CPU_YIELDS = 2,      /* has loops that wait for other threads: warps must be fibers */
-    BL_CPU_GENERAL_CTA = 4, /* compiled without linear_cta */
+    BL_CPU_GENERAL_CTA = 4, /* compiled without cta_shape linear */
     BL_CPU_RECURSION = 8,   /* recursive or indirect calls: needs a large machine stack */
     BL_CPU_USES_LOCAL = 16, /* touches warp->local */
 };

@@ -102,6 +102,7 @@ static const char usage[] = "usage: bailey-cc FILE.ptx|FILE.kir --kernel NAME [o
                             "  -o FILE                      where to (standard output)\n"
                             "  --cpu NAME, --features LIST  as LLVM names them (this machine's)\n"
                             "  --general-cta                for CTAs whose rows are no multiple of a warp\n"
+                            "  --runs-16, --runs-8          for CTAs whose rows are a multiple of 16 or 8 threads\n"
                             "  -O0 to -O3                   how hard to try (-O2)\n"
                             "  --info                       also print what the runtime is told\n"
                             "  --version, --help\n"
@@ -145,7 +146,11 @@ static bool parse_argument(struct command *c, const char *word, const char *valu
         return parse_emit(value, &c->request.emit);
     }
     if (!strcmp(word, "--general-cta"))
-        c->request.linear_cta = false;
+        c->request.cta_shape = BL_CPU_CTA_ANY;
+    else if (!strcmp(word, "--runs-16"))
+        c->request.cta_shape = BL_CPU_CTA_RUNS_16;
+    else if (!strcmp(word, "--runs-8"))
+        c->request.cta_shape = BL_CPU_CTA_RUNS_8;
     else if (!strcmp(word, "--info"))
         c->info = true;
     else if (word[0] == '-' && word[1] == 'O' && word[2] >= '0' && word[2] <= '3' && !word[3])
@@ -213,7 +218,7 @@ static int compile_file(struct command *c)
 
 int main(int argc, char **argv)
 {
-    struct command c = {.request = {.linear_cta = true, .optimize = 2}};
+    struct command c = {.request = {.cta_shape = BL_CPU_CTA_LINEAR, .optimize = 2}};
     bool used;
 
     if (argc == 1)

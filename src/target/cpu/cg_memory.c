@@ -517,6 +517,122 @@ static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LL
     }
 }
 
+/* ---- rows of 16 or 8 threads (runs.c) ----------------------------------------------------------------------- */
+
+/* How a varying address runs in each row's piece, in bytes: by the access' size, or not at all. Anything else is BL_CG_NO_RUN. */
+static int64_t row_stride(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    int64_t size = (int64_t)i->attr->vec * bl_kir_type_bits(i->attr->type) / 8, stride;
+
+    if (!f->run || i->attr->space == BL_KIR_LOCAL || bl_kir_type_bits(i->attr->type) > 64 || size > 16)
+        return BL_CG_NO_RUN;
+    stride = bl_cg_run_stride(f, i->operands[0], f->at->block);
+    return stride == size || (stride == 0 && i->op == BL_KIR_OP_load) ? stride : BL_CG_NO_RUN;
+}
+
+/* Whether all lanes run, and the ends of each piece are as far apart as its stride says: i1. */
+static LLVMValueRef rows_hold(struct bl_cg_func *f, const struct bl_kir_instr *i, int64_t stride)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef at = bl_cg_vector(f, i->operands[0]), first, last, holds, undef = LLVMGetUndef(LLVMTypeOf(at));
+    uint32_t firsts[BL_WARP], lasts[BL_WARP], rows = BL_WARP / f->run;
+    LLVMTypeRef bits = int_type(f, rows);
+
+    for (uint32_t r = 0; r < rows; r++) {
+        firsts[r] = r * f->run;
+        lasts[r] = firsts[r] + f->run - 1;
+    }
+    first = LLVMBuildShuffleVector(b, at, undef, shuffle_mask(f, firsts, rows), "");
+    last = LLVMBuildShuffleVector(b, at, undef, shuffle_mask(f, lasts, rows), "");
+    last = LLVMBuildSub(b, last, first, "");
+    first = LLVMConstInt(LLVMGetElementType(LLVMTypeOf(at)), (uint64_t)(stride * (f->run - 1)), true);
+    for (uint32_t r = 0; r < rows; r++)
+        lasts[r] = 0;
+    holds = LLVMBuildInsertElement(b, LLVMGetUndef(LLVMTypeOf(last)), first, LLVMConstInt(int_type(f, 32), 0, false), "");
+    holds = LLVMBuildShuffleVector(b, holds, LLVMGetUndef(LLVMTypeOf(last)), shuffle_mask(f, lasts, rows), "");
+    holds = LLVMBuildBitCast(b, LLVMBuildICmp(b, LLVMIntEQ, last, holds, ""), bits, "");
+    holds = LLVMBuildICmp(b, LLVMIntEQ, holds, LLVMConstAllOnes(bits), "");
+    return bl_cg_all_lanes(f) ? holds : LLVMBuildAnd(b, all_run(f), holds, "");
+}
+
+/* Where row r's piece starts. */
+static LLVMValueRef row_pointer(struct bl_cg_func *f, const struct bl_kir_instr *i, uint32_t r)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef lane = LLVMConstInt(int_type(f, 32), r * f->run, false);
+    LLVMValueRef at = LLVMBuildExtractElement(b, bl_cg_vector(f, i->operands[0]), lane, "");
+    int64_t offset = (int64_t)i->attr->imm;
+
+    if (i->attr->space != BL_KIR_SHARED && i->attr->space != BL_KIR_PARAM)
+        return add_bytes(f, LLVMBuildIntToPtr(b, at, pointer_type(f), ""), offset);
+    at = widen_offset(f, at, false);
+    return LLVMBuildGEP2(b, int_type(f, 8), add_bytes(f, offset_start(f, i->attr->space), offset), &at, 1, "");
+}
+
+/* Vectors of `size` elements each, one behind the other. count is a power of two. */
+static LLVMValueRef join_rows(struct bl_cg_func *f, LLVMValueRef *parts, uint32_t count, uint32_t size)
+{
+    uint32_t places[BL_WARP * 8];
+
+    for (; count > 1; count /= 2, size *= 2) {
+        for (uint32_t n = 0; n < 2 * size; n++)
+            places[n] = n;
+        for (uint32_t p = 0; p < count / 2; p++)
+            parts[p] =
+                LLVMBuildShuffleVector(f->cg->builder, parts[2 * p], parts[2 * p + 1], shuffle_mask(f, places, 2 * size), "");
+    }
+    return parts[0];
+}
+
+static void load_row_pieces(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef *values)
+{
+    uint32_t vec = i->attr->vec, rows = BL_WARP / f->run;
+    LLVMTypeRef type = LLVMVectorType(bl_cg_type(f->cg, i->attr->type, 1), f->run * vec);
+    LLVMValueRef parts[4], whole;
+
+    for (uint32_t r = 0; r < rows; r++)
+        parts[r] = plain_load(f, i, type, row_pointer(f, i, r));
+    whole = join_rows(f, parts, rows, f->run * vec);
+    for (uint32_t e = 0; e < vec; e++)
+        values[e] = vec == 1 ? whole : take_element(f, whole, vec, e);
+}
+
+/* One word a row. */
+static void load_row_words(struct bl_cg_func *f, const struct bl_kir_instr *i, LLVMValueRef *values)
+{
+    uint32_t size = bl_kir_type_bits(i->attr->type) / 8, rows = BL_WARP / f->run, none[BL_WARP] = {0};
+    LLVMTypeRef type = bl_cg_type(f->cg, i->attr->type, 1), piece = LLVMVectorType(type, f->run);
+    LLVMValueRef parts[4], load;
+
+    for (uint32_t e = 0; e < i->result_count; e++) {
+        for (uint32_t r = 0; r < rows; r++) {
+            load = LLVMBuildLoad2(f->cg->builder, type, add_bytes(f, row_pointer(f, i, r), (int64_t)e * size), "");
+            LLVMSetAlignment(load, size);
+            load = LLVMBuildInsertElement(f->cg->builder, LLVMGetUndef(piece), load, LLVMConstInt(int_type(f, 32), 0, false), "");
+            parts[r] = LLVMBuildShuffleVector(f->cg->builder, load, LLVMGetUndef(piece), shuffle_mask(f, none, f->run), "");
+        }
+        values[e] = join_rows(f, parts, rows, f->run);
+    }
+}
+
+static void load_rows(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, int64_t stride,
+                      LLVMValueRef *values)
+{
+    struct ways w = open_ways(f, rows_hold(f, i, stride));
+    LLVMBasicBlockRef from[2];
+    LLVMValueRef others[8];
+
+    if (stride)
+        load_row_pieces(f, i, values);
+    else
+        load_row_words(f, i, values);
+    from[0] = close_way(f, &w, w.second);
+    load_gathered(f, i, a->pointer, others);
+    from[1] = close_way(f, &w, w.done);
+    for (uint32_t e = 0; e < i->result_count; e++)
+        values[e] = choose(f, from, values[e], others[e]);
+}
+
 /* The address of one lane whose guard is broken. */
 static LLVMValueRef wrapped_pointer(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, LLVMValueRef lane)
 {
@@ -582,6 +698,8 @@ static void emit_load(struct bl_cg_func *f, const struct bl_kir_instr *i)
     a = find_address(f, i);
     if (a.form == BL_KIR_SHAPE_UNIFORM)
         load_uniform(f, i, &a);
+    else if (a.form == BL_KIR_SHAPE_VARYING && row_stride(f, i) != BL_CG_NO_RUN)
+        load_rows(f, i, &a, row_stride(f, i), values);
     else if (a.form == BL_KIR_SHAPE_VARYING)
         load_gathered(f, i, a.pointer, values);
     else if (a.guard)
@@ -667,6 +785,28 @@ static void store_scattered(struct bl_cg_func *f, const struct bl_kir_instr *i, 
     }
 }
 
+static void store_rows(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a, int64_t stride)
+{
+    uint32_t vec = i->attr->vec, places[BL_WARP * 8];
+    LLVMValueRef parts[8], whole, piece;
+    struct ways w;
+
+    for (uint32_t e = 0; e < vec; e++)
+        parts[e] = stored_vector(f, i->operands[1 + e]);
+    whole = vec == 1 ? parts[0] : interleave(f, parts, vec);
+    w = open_ways(f, rows_hold(f, i, stride));
+    for (uint32_t r = 0; r < BL_WARP / f->run; r++) {
+        for (uint32_t n = 0; n < f->run * vec; n++)
+            places[n] = r * f->run * vec + n;
+        piece = LLVMBuildShuffleVector(f->cg->builder, whole, LLVMGetUndef(LLVMTypeOf(whole)),
+                                       shuffle_mask(f, places, f->run * vec), "");
+        LLVMSetAlignment(LLVMBuildStore(f->cg->builder, piece, row_pointer(f, i, r)), access_align(i));
+    }
+    close_way(f, &w, w.second);
+    store_scattered(f, i, a->pointer);
+    close_way(f, &w, w.done);
+}
+
 static void store_wrapped(struct bl_cg_func *f, const struct bl_kir_instr *i, const struct address *a)
 {
     LLVMBuilderRef b = f->cg->builder;
@@ -708,6 +848,8 @@ static void emit_store(struct bl_cg_func *f, const struct bl_kir_instr *i)
     a = find_address(f, i);
     if (a.form == BL_KIR_SHAPE_UNIFORM)
         store_uniform(f, i, &a);
+    else if (a.form == BL_KIR_SHAPE_VARYING && row_stride(f, i) != BL_CG_NO_RUN)
+        store_rows(f, i, &a, row_stride(f, i));
     else if (a.form == BL_KIR_SHAPE_VARYING)
         store_scattered(f, i, a.pointer);
     else if (a.guard)

@@ -109,7 +109,7 @@ static void emit_tid(struct bl_cg_func *f, const struct bl_kir_value *result, ui
     LLVMTypeRef i32 = int_type(f, 32);
     LLVMValueRef tid;
 
-    if (!f->unit->request->linear_cta) {
+    if (f->unit->request->cta_shape != BL_CPU_CTA_LINEAR) {
         tid = bl_cg_warp_field(f, offset, LLVMVectorType(i32, BL_WARP), true);
         LLVMSetAlignment(tid, 4);
         tid = LLVMBuildIntCast2(f->cg->builder, tid, bl_cg_type(f->cg, result->type, BL_WARP), false, "");

@@ -226,13 +226,13 @@ static enum bl_status slice_of(struct bl_device_kernel *kernel, struct bl_buffer
 }
 
 /* What is compiled is the canonical text. When that fails the slice itself is, for a message with the right lines. */
-static enum bl_status compile_slice(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, bool linear_cta,
+static enum bl_status compile_slice(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, uint32_t cta_shape,
                                     struct bl_sv slice, struct bl_sv canonical, struct bl_error *error)
 {
     struct bl_cpu_request request = {.ptx = canonical,
                                      .kernel = kernel->name,
                                      .source_name = kernel->module->name,
-                                     .linear_cta = linear_cta,
+                                     .cta_shape = cta_shape,
                                      .optimize = optimize_level(),
                                      .emit = BL_CPU_EMIT_OBJECT};
     struct bl_cpu_cache_key key = bl_cpu_cache_make_key(&request);
@@ -258,7 +258,7 @@ static enum bl_status compile_slice(struct bl_device_kernel *kernel, struct bl_c
     return status;
 }
 
-static enum bl_status compile(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, bool linear_cta,
+static enum bl_status compile(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, uint32_t cta_shape,
                               struct bl_error *error)
 {
     struct bl_buffer slice = {0}, canonical = {0};
@@ -269,7 +269,7 @@ static enum bl_status compile(struct bl_device_kernel *kernel, struct bl_cpu_var
     if (status == BL_OK)
         status = bl_cpu_canonical_slice((struct bl_sv){slice.data, slice.size}, &canonical, &lines, &line_count, error);
     if (status == BL_OK)
-        status = compile_slice(kernel, variant, linear_cta, (struct bl_sv){slice.data, slice.size},
+        status = compile_slice(kernel, variant, cta_shape, (struct bl_sv){slice.data, slice.size},
                                (struct bl_sv){canonical.data, canonical.size}, error);
     if (status == BL_OK) {
         variant->code.lines = variant->lines = lines;
@@ -298,7 +298,7 @@ static void remember(struct bl_cpu_variant *variant, enum bl_status status, cons
 }
 
 /* With the variant's lock. */
-static enum bl_status make_ready(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, bool linear_cta,
+static enum bl_status make_ready(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant, uint32_t cta_shape,
                                  struct bl_error *error)
 {
     enum bl_status status;
@@ -309,7 +309,7 @@ static enum bl_status make_ready(struct bl_device_kernel *kernel, struct bl_cpu_
         *error = *variant->failure;
         return error->status;
     }
-    status = compile(kernel, variant, linear_cta, error);
+    status = compile(kernel, variant, cta_shape, error);
     bl_fail(error, status, "%s: %s", kernel->name, bl_status_name(status));
     if (status == BL_OK)
         atomic_store_explicit(&variant->ready, &variant->code, memory_order_release);
@@ -318,10 +318,10 @@ static enum bl_status make_ready(struct bl_device_kernel *kernel, struct bl_cpu_
     return status;
 }
 
-enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, bool linear_cta, const struct bl_cpu_code **code,
+enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, uint32_t cta_shape, const struct bl_cpu_code **code,
                                   struct bl_error *error)
 {
-    struct bl_cpu_variant *variant = &kernel->variants[linear_cta];
+    struct bl_cpu_variant *variant = &kernel->variants[cta_shape];
     struct bl_error why = BL_ERROR_INIT;
     enum bl_status status;
 
@@ -329,7 +329,7 @@ enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, bool linear_c
     if (*code)
         return BL_OK;
     pthread_mutex_lock(&variant->lock);
-    status = make_ready(kernel, variant, linear_cta, &why);
+    status = make_ready(kernel, variant, cta_shape, &why);
     pthread_mutex_unlock(&variant->lock);
     *code = atomic_load_explicit(&variant->ready, memory_order_acquire);
     if (status != BL_OK && error && error->status == BL_OK)
@@ -349,11 +349,13 @@ const char *bl_cpu_kernel_name(struct bl_device_kernel *kernel)
     return kernel->name;
 }
 
-/* Code of either kind that is there already, or NULL. */
+/* Code of any kind that is there already, or NULL. */
 static const struct bl_cpu_code *any_code(const struct bl_device_kernel *kernel)
 {
-    const struct bl_cpu_code *linear = atomic_load_explicit(&kernel->variants[1].ready, memory_order_acquire);
-    return linear ? linear : atomic_load_explicit(&kernel->variants[0].ready, memory_order_acquire);
+    const struct bl_cpu_code *code = NULL;
+    for (uint32_t shape = 0; shape < BL_CPU_CTA_SHAPES && !code; shape++)
+        code = atomic_load_explicit(&kernel->variants[shape].ready, memory_order_acquire);
+    return code;
 }
 
 /* Until a program sets it, static and dynamic shared memory have 48 KiB together. */

@@ -204,7 +204,7 @@ static enum bl_status try_function(struct bl_cg_unit *unit, uint32_t k, LLVMValu
     struct bl_cg_func *f = BL_NEW(unit->cg->arena, struct bl_cg_func);
     struct bl_kir_func *func = unit->funcs.items[k];
     struct bl_kir_divergence_options options = {
-        .linear_cta = unit->request->linear_cta, .params_varying = !func->is_kernel, .guards = guards};
+        .linear_cta = unit->request->cta_shape == BL_CPU_CTA_LINEAR, .params_varying = !func->is_kernel, .guards = guards};
 
     *f = (struct bl_cg_func){.cg = unit->cg, .unit = unit, .func = func, .full = full, .function = function};
     f->may_exit = unit->func_may_exit[k];
@@ -308,7 +308,7 @@ static void fill_info(struct bl_cg_unit *unit)
 
     info->param_bytes = unit->kernel->param_bytes;
     info->registers = estimate_registers(unit->cg->arena, unit->kernel);
-    if (!unit->request->linear_cta)
+    if (unit->request->cta_shape != BL_CPU_CTA_LINEAR)
         info->flags |= BL_CPU_GENERAL_CTA;
     info->global_count = unit->globals.count;
     info->globals = BL_NEW_ARRAY(unit->cg->arena, const char *, unit->globals.count + 1u);

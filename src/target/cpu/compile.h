@@ -6,7 +6,16 @@
 #include "target/cpu/abi.h"
 
 /* Raise it when the same PTX gives other code: it is part of bl_cpu_compiler_version. */
-#define BL_CPU_CODEGEN 8
+#define BL_CPU_CODEGEN 9
+
+/* How the threads of a CTA lie in its warps: code is made for one of these. */
+enum bl_cpu_cta_shape {
+    BL_CPU_CTA_ANY,
+    BL_CPU_CTA_LINEAR,  /* see bl_kir_divergence_options.linear_cta */
+    BL_CPU_CTA_RUNS_16, /* ntid.x is a multiple of 16: each half of a warp is a row's piece; tid.y and tid.z are the same in it */
+    BL_CPU_CTA_RUNS_8,  /* the same with 8 and a quarter */
+    BL_CPU_CTA_SHAPES,
+};
 
 /* A request and an answer, as structs; wire.c turns them into bytes and back (both processes link it). */
 struct bl_cpu_request {
@@ -14,7 +23,7 @@ struct bl_cpu_request {
     const char *kernel;         /* its name */
     const char *source_name;    /* for messages */
     const char *cpu, *features; /* LLVM's names; cpu "" or NULL: the host's */
-    bool linear_cta;            /* see bl_kir_divergence_options */
+    uint32_t cta_shape;         /* enum bl_cpu_cta_shape */
     uint32_t optimize;          /* 0 to 3; 2 is usual */
     uint32_t emit;              /* enum bl_cpu_emit */
 };

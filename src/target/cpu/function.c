@@ -1136,6 +1136,7 @@ enum bl_status bl_cg_function(struct bl_cg_func *f)
     f->values = BL_NEW_ARRAY(f->cg->arena, struct bl_cg_value, f->func->value_count + 1u);
     if (!bl_cg_find_factors(f))
         return BL_NOT_FOUND;
+    bl_cg_find_runs(f);
     find_crossings(f);
     begin_function(f);
     make_blocks(f);

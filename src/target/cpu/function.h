@@ -96,6 +96,8 @@ struct bl_cg_func {
     bool may_exit;        /* an exit in it or below it: gives back the lanes that are left */
     bool full;            /* this copy runs with all 32 lanes at entry */
 
+    uint32_t run;               /* lanes of a row's piece (runs.c); 0: nothing is known of such */
+    int64_t *run_stride;        /* by value id; ask by bl_cg_run_stride */
     struct bl_cg_value *values; /* by value id */
     LLVMValueRef function;
     LLVMBasicBlockRef entry, done, start; /* allocas and what is loaded once; where lanes end */
@@ -151,6 +153,11 @@ bool bl_cg_loop_holds(const struct bl_cg_loop *loop, const struct bl_cg_segment 
 
 /* ---- guard.c: how values depend on their guards. False: not as this code generator needs it. */
 bool bl_cg_find_factors(struct bl_cg_func *f);
+
+/* ---- runs.c: values that run by a stride in each group of f->run lanes. */
+#define BL_CG_NO_RUN INT64_MIN
+void bl_cg_find_runs(struct bl_cg_func *f);
+int64_t bl_cg_run_stride(const struct bl_cg_func *f, const struct bl_kir_value *value, const struct bl_kir_block *user);
 
 /* ---- function.c: one function */
 /* BL_NOT_FOUND, with nothing made: the guards of its divergence are of no use; to be tried again without. */

@@ -124,12 +124,18 @@ static enum bl_status submit(struct bl_queue *queue, const struct bl_launch *lau
     return BL_OK;
 }
 
+static uint32_t cta_shape(const uint32_t *block)
+{
+    if (block[0] % BL_WARP == 0 || (block[1] == 1 && block[2] == 1))
+        return BL_CPU_CTA_LINEAR;
+    return block[0] % 16 == 0 ? BL_CPU_CTA_RUNS_16 : block[0] % 8 == 0 ? BL_CPU_CTA_RUNS_8 : BL_CPU_CTA_ANY;
+}
+
 enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *launch, struct bl_error *error)
 {
     struct bl_cpu_kernel_limits limits;
     const struct bl_cpu_code *code;
     const uint32_t *cluster;
-    bool linear = launch->block[0] % BL_WARP == 0 || (launch->block[1] == 1 && launch->block[2] == 1);
 
     if (bl_cpu_kernel_device(launch->kernel) != queue->runner->device)
         return bl_fail(error, BL_INVALID, "the kernel was loaded on another device");
@@ -145,7 +151,7 @@ enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *lau
         return status;
     if (atomic_load_explicit(&queue->runner->faulted, memory_order_relaxed))
         return BL_FAULT;
-    status = bl_cpu_kernel_code(launch->kernel, linear, &code, error);
+    status = bl_cpu_kernel_code(launch->kernel, cta_shape(launch->block), &code, error);
     if (status != BL_OK)
         return status;
     if ((uint64_t)code->info.static_shared + launch->dynamic_shared > BL_CPU_MAX_SHARED)

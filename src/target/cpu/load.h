@@ -50,7 +50,7 @@ struct bl_device_module {
     _Atomic uint32_t in_flight; /* launches that hold it */
 };
 
-/* Code of a kernel, for one setting of linear_cta. */
+/* Code of a kernel, for one shape of CTAs. */
 struct bl_cpu_variant {
     pthread_mutex_t lock;                      /* held while it is compiled */
     _Atomic(const struct bl_cpu_code *) ready; /* &code, or NULL */
@@ -67,7 +67,7 @@ struct bl_device_kernel {
     struct bl_ptx_func *func; /* its user field points back here */
     const char *name;
     _Atomic uint32_t max_dynamic_shared; /* UINT32_MAX: never set */
-    struct bl_cpu_variant variants[2];   /* by linear_cta */
+    struct bl_cpu_variant variants[BL_CPU_CTA_SHAPES];
 };
 
 /* The variable of that name that a kernel's code uses. Takes the module's lock. */

@@ -46,9 +46,9 @@ static inline uint32_t bl_cpu_code_line(const struct bl_cpu_code *code, uint32_t
     return i > 0 && code_line ? code->lines[i - 1].line + (code_line - code->lines[i - 1].code_line) : 0;
 }
 
-/* The code of a kernel, compiled or read from the cache if need be. linear_cta as in bl_cpu_request. Any thread; two that
+/* The code of a kernel, compiled or read from the cache if need be. cta_shape: enum bl_cpu_cta_shape. Any thread; two that
  * ask for the same get the same. */
-enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, bool linear_cta, const struct bl_cpu_code **code,
+enum bl_status bl_cpu_kernel_code(struct bl_device_kernel *kernel, uint32_t cta_shape, const struct bl_cpu_code **code,
                                   struct bl_error *error);
 struct bl_cpu_device *bl_cpu_kernel_device(const struct bl_device_kernel *kernel);
 /* A launch in flight holds its kernel's module; module_unload waits until none does. */
