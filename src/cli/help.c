@@ -25,6 +25,8 @@ static const char environment_help[] =
     "  BAILEY_CACHE_SIZE=SIZE    bytes that may be kept, K, M or G may follow (default 1G)\n"
     "  BAILEY_CC=FILE            the compiler helper (default: libexec/bailey/bailey-cc beside this program)\n"
     "  BAILEY_OPTIMIZE=0..3      how hard kernels are optimised (default 2)\n"
+    "  BAILEY_FAST_MATH=1        sin, ex2, rcp and the other approximate functions by polynomials within the error that PTX\n"
+    "                            documents: faster, but not the bits that an NVIDIA GPU gives\n"
     "  BAILEY_CLANG=FILE         the clang that bailey nvcc calls (default: the newest of clang-22 to clang-19 in PATH)\n"
     "  BAILEY_COMPILE_TIMEOUT=S  seconds after which the helper counts as hung (default 120)\n"
     "\n"

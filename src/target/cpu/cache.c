@@ -189,7 +189,7 @@ static void hash_compiler(XXH3_state_t *state)
 
 struct bl_cpu_cache_key bl_cpu_cache_make_key(const struct bl_cpu_request *request)
 {
-    uint64_t numbers[] = {BL_CPU_ABI, request->cta_shape, request->optimize, request->emit, request->ptx.size};
+    uint64_t numbers[] = {BL_CPU_ABI, request->cta_shape, request->fast_math, request->optimize, request->emit, request->ptx.size};
     static pthread_once_t once = PTHREAD_ONCE_INIT; /* a virtual machine takes its time for CPUID */
     XXH3_state_t state;
     XXH128_hash_t hash;

@@ -1,6 +1,7 @@
 /* bailey-cc: the helper process that turns kernels into machine code. Without arguments it reads framed requests from standard
  * input and writes framed answers to standard output until the input ends. With a file it compiles once, for people:
- *     bailey-cc FILE.ptx|FILE.kir --kernel NAME [--emit object|asm|llvm|kir] [-o FILE] [--cpu NAME] [--general-cta] [-O0..-O3]
+ *     bailey-cc FILE.ptx|FILE.kir --kernel NAME [--emit object|asm|llvm|kir] [-o FILE] [--cpu NAME] [--general-cta] [--fast-math]
+ * [-O0..-O3]
  */
 #include <errno.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ static const char usage[] = "usage: bailey-cc FILE.ptx|FILE.kir --kernel NAME [o
                             "  --cpu NAME, --features LIST  as LLVM names them (this machine's)\n"
                             "  --general-cta                for CTAs whose rows are no multiple of a warp\n"
                             "  --runs-16, --runs-8          for CTAs whose rows are a multiple of 16 or 8 threads\n"
+                            "  --fast-math                  approximate functions by polynomials, not the GPU's bits\n"
                             "  -O0 to -O3                   how hard to try (-O2)\n"
                             "  --info                       also print what the runtime is told\n"
                             "  --version, --help\n"
@@ -151,6 +153,8 @@ static bool parse_argument(struct command *c, const char *word, const char *valu
         c->request.cta_shape = BL_CPU_CTA_RUNS_16;
     else if (!strcmp(word, "--runs-8"))
         c->request.cta_shape = BL_CPU_CTA_RUNS_8;
+    else if (!strcmp(word, "--fast-math"))
+        c->request.fast_math = true;
     else if (!strcmp(word, "--info"))
         c->info = true;
     else if (word[0] == '-' && word[1] == 'O' && word[2] >= '0' && word[2] <= '3' && !word[3])

@@ -112,6 +112,12 @@ static unsigned optimize_level(void)
     return 2;
 }
 
+static bool fast_math(void)
+{
+    const char *text = getenv("BAILEY_FAST_MATH");
+    return text && !strcmp(text, "1");
+}
+
 static enum bl_status resolve_globals(struct bl_device_kernel *kernel, struct bl_cpu_variant *variant,
                                       const struct bl_cpu_kernel_info *info, struct bl_error *error)
 {
@@ -233,6 +239,7 @@ static enum bl_status compile_slice(struct bl_device_kernel *kernel, struct bl_c
                                      .kernel = kernel->name,
                                      .source_name = kernel->module->name,
                                      .cta_shape = cta_shape,
+                                     .fast_math = fast_math(),
                                      .optimize = optimize_level(),
                                      .emit = BL_CPU_EMIT_OBJECT};
     struct bl_cpu_cache_key key = bl_cpu_cache_make_key(&request);

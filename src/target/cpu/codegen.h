@@ -36,6 +36,7 @@ struct bl_cg {
     LLVMBuilderRef builder; /* stands where the next instruction goes */
     struct bl_cg_features features;
     struct bl_cg_frames frames;
+    bool fast_math; /* see bl_cpu_request */
     struct bl_arena *arena;
     struct bl_error *error;
 };

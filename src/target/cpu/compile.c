@@ -106,6 +106,7 @@ static enum bl_status to_code(struct bl_cg *cg, struct bl_cg_machine *machine, s
     if (status != BL_OK)
         return status;
     bl_cg_open(cg, machine);
+    cg->fast_math = request->fast_math;
     status = bl_cg_unit(cg, module, request->kernel, request, &answer->info);
     if (status == BL_OK)
         status = bl_cg_emit(cg, machine, request, answer);

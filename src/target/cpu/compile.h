@@ -6,7 +6,7 @@
 #include "target/cpu/abi.h"
 
 /* Raise it when the same PTX gives other code: it is part of bl_cpu_compiler_version. */
-#define BL_CPU_CODEGEN 9
+#define BL_CPU_CODEGEN 10
 
 /* How the threads of a CTA lie in its warps: code is made for one of these. */
 enum bl_cpu_cta_shape {
@@ -24,6 +24,7 @@ struct bl_cpu_request {
     const char *source_name;    /* for messages */
     const char *cpu, *features; /* LLVM's names; cpu "" or NULL: the host's */
     uint32_t cta_shape;         /* enum bl_cpu_cta_shape */
+    bool fast_math;             /* approximate functions by polynomials, within their documented error, not the GPU's bits */
     uint32_t optimize;          /* 0 to 3; 2 is usual */
     uint32_t emit;              /* enum bl_cpu_emit */
 };

@@ -1,6 +1,7 @@
 /* The functions that PTX describes by their largest error and their values at special arguments (PTX ISA, 9.7.3: rcp, sqrt, rsqrt,
- * sin, cos, lg2, ex2, tanh, div with .approx or .full). Called by math.c. Polynomials are minimax fits; each is within one or two
- * units in the last place, which is as near as the documented error or nearer. */
+ * sin, cos, lg2, ex2, tanh, div with .approx or .full). Called by math.c. They are what the GPU gives, by its function unit's
+ * tables (math_table.c), or with fast_math polynomials: minimax fits, each within one or two units in the last place, which is as
+ * near as the documented error or nearer. */
 #include "target/cpu/math_build.h"
 
 /* a * b + c; fused where that is one instruction. */
@@ -95,9 +96,13 @@ static LLVMValueRef tanh_f32(struct bl_math *m, LLVMValueRef x)
     return m_call(m, "llvm.copysign", 2, far, x, NULL);
 }
 
-LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+static LLVMValueRef polynomial_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
 {
     switch (op) {
+    case BL_KIR_OP_frcp:
+        return m_fdiv(m, m_f32(m, 1), x);
+    case BL_KIR_OP_fsqrt:
+        return m_call(m, "llvm.sqrt", 1, x, NULL, NULL);
     case BL_KIR_OP_frsqrt:
         return m_fdiv(m, m_f32(m, 1), m_call(m, "llvm.sqrt", 1, x, NULL, NULL));
     case BL_KIR_OP_fsin:
@@ -115,70 +120,157 @@ LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMV
     }
 }
 
+LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+{
+    return m->cg->fast_math ? polynomial_f32(m, op, x) : bl_math_table_f32(m, op, x);
+}
+
+/* ---- arguments and results that are subnormal ---------------------------------------------------- */
+
+static LLVMValueRef is_subnormal(struct bl_math *m, LLVMValueRef x)
+{
+    return m_fcmp(m, LLVMRealOLT, m_fabs(m, x), m_f32(m, 0x1p-126));
+}
+
+/* x * factor where condition is true. */
+static LLVMValueRef scale_if(struct bl_math *m, LLVMValueRef condition, LLVMValueRef x, double factor)
+{
+    return m_select(m, condition, m_fmul(m, x, m_f32(m, factor)), x);
+}
+
+/* Without ftz the argument is scaled to where the unit is at home, and the result back (read off what NVIDIA's assembler makes of
+ * the instructions for sm_90). */
+static LLVMValueRef scaled(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+{
+    LLVMValueRef small = is_subnormal(m, x), large, y;
+
+    switch (op) {
+    case BL_KIR_OP_frcp:
+        large = m_fcmp(m, LLVMRealOGT, m_fabs(m, x), m_f32(m, 0x1p126));
+        y = bl_math_table_f32(m, op, scale_if(m, large, scale_if(m, small, x, 0x1p24), 0.25));
+        return scale_if(m, large, scale_if(m, small, y, 0x1p24), 0.25);
+    case BL_KIR_OP_frsqrt:
+        return scale_if(m, small, bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p12);
+    case BL_KIR_OP_fsqrt:
+        return scale_if(m, small, bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p-12);
+    case BL_KIR_OP_flg2:
+        y = bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24));
+        return m_select(m, small, m_fsub(m, y, m_f32(m, 24)), y);
+    case BL_KIR_OP_fex2:
+        small = m_fcmp(m, LLVMRealOLT, x, m_f32(m, -126));
+        y = bl_math_table_f32(m, op, scale_if(m, small, x, 0.5));
+        return m_select(m, small, m_fmul(m, y, y), y);
+    default:
+        return bl_math_table_f32(m, op, x);
+    }
+}
+
 /* a * (1 / b) with a reciprocal that has no subnormal values: from 2^126 on a divisor gives zero, and a NaN under infinity. Without
- * ftz both operands are scaled first where the divisor is subnormal (measured on an H200: tests/ptx/record_math.py). */
+ * ftz both operands are scaled first where the divisor is subnormal, and for .full where it is large (measured on an H200:
+ * tests/ptx/record_math.py). */
 static LLVMValueRef divide_approx(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef small;
+    LLVMValueRef small = is_subnormal(m, b), large;
 
-    if (!m->attr->ftz) {
-        small = m_fcmp(m, LLVMRealOLT, m_fabs(m, b), m_f32(m, 0x1p-126));
-        a = m_select(m, small, m_fmul(m, a, m_f32(m, 0x1p24)), a);
-        b = m_select(m, small, m_fmul(m, b, m_f32(m, 0x1p24)), b);
+    if (m->attr->full) {
+        large = m_fcmp(m, LLVMRealOGT, m_fabs(m, b), m_f32(m, 0x1p126));
+        a = scale_if(m, large, a, 0.25);
+        b = scale_if(m, large, b, 0.25);
+        if (m->attr->ftz)
+            a = bl_math_flush(m, a);
     }
-    return m_fmul(m, a, bl_math_flush(m, m_fdiv(m, m_f32(m, 1), b)));
+    if (!m->attr->ftz) {
+        a = scale_if(m, small, a, 0x1p24);
+        b = scale_if(m, small, b, 0x1p24);
+    }
+    b = bl_math_approximate_f32(m, BL_KIR_OP_frcp, b);
+    return m_fmul(m, a, m->cg->fast_math ? bl_math_flush(m, b) : b);
+}
+
+/* ---- f64 ------------------------------------------------------------------------------------------ */
+
+/* The upper half by the unit, or by division. */
+static LLVMValueRef upper_half(struct bl_math *m, LLVMValueRef bits)
+{
+    LLVMValueRef x = m_from_bits(m, bits), y, special, upper;
+
+    y = m_fdiv(m, m_f64(m, 1), m->instr->op == BL_KIR_OP_frsqrt ? m_call(m, "llvm.sqrt", 1, x, NULL, NULL) : x);
+    if (m->cg->fast_math)
+        return y;
+    upper = m_zresize(m, m_lshrc(m, bits, 32), 32);
+    special = m_icmpc(m, LLVMIntUGE, m_addc(m, m_andc(m, upper, 0x7fffffff), -0x100000), 0x7fe00000);
+    if (m->instr->op == BL_KIR_OP_frsqrt)
+        special = m_or(m, special, m_icmpc(m, LLVMIntSLT, upper, 0));
+    x = bl_math_table_f64(m, m->instr->op, m_andc(m, upper, 0x7fffffff));
+    x = m_or(m, x, m_andc(m, upper, 0x80000000));
+    x = m_from_bits(m, m_shlc(m, m_zresize(m, x, 64), 32));
+    return m_select(m, special, y, x);
 }
 
 /* The f64 forms, rcp.approx.ftz and rsqrt.approx.ftz, see and give the upper 32 bits only. */
-static bool approximate_f64(struct bl_math *m)
+static LLVMValueRef approximate_upper(struct bl_math *m, LLVMValueRef x)
 {
     int64_t upper = (int64_t)UINT64_C(0xffffffff00000000);
-    LLVMValueRef x = m->in[0], bits, small;
+    LLVMValueRef bits = m_andc(m, m_to_bits(m, x), upper), small;
 
-    if (m->instr->op != BL_KIR_OP_frcp && m->instr->op != BL_KIR_OP_frsqrt)
-        return false;
-    if (m->instr->op == BL_KIR_OP_frsqrt && !m->attr->ftz) {
-        m->out[0] = m_fdiv(m, m_f64(m, 1), m_call(m, "llvm.sqrt", 1, x, NULL, NULL));
-        return true;
-    }
-    bits = m_andc(m, m_to_bits(m, x), upper);
     small = m_icmpc(m, LLVMIntEQ, m_andc(m, bits, INT64_C(0x7ff0000000000000)), 0);
-    bits = m_select(m, small, m_andc(m, bits, INT64_MIN), bits);
-    x = m_from_bits(m, bits);
-    if (m->instr->op == BL_KIR_OP_frsqrt)
-        x = m_call(m, "llvm.sqrt", 1, x, NULL, NULL);
-    x = m_fdiv(m, m_f64(m, 1), x);
+    x = upper_half(m, m_select(m, small, m_andc(m, bits, INT64_MIN), bits));
     bits = m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_const(m, 64, INT64_MAX), m_to_bits(m, x));
     bits = m_andc(m, bits, upper);
     small = m_icmpc(m, LLVMIntEQ, m_andc(m, bits, INT64_C(0x7ff0000000000000)), 0);
-    m->out[0] = m_from_bits(m, m_select(m, small, m_andc(m, bits, INT64_MIN), bits));
+    return m_from_bits(m, m_select(m, small, m_andc(m, bits, INT64_MIN), bits));
+}
+
+/* rsqrt.approx.f64: one step from the upper half's answer, as NVIDIA's assembler makes it for sm_90. */
+static LLVMValueRef improved_root(struct bl_math *m, LLVMValueRef x)
+{
+    LLVMValueRef small = m_fcmp(m, LLVMRealOLT, x, m_f64(m, 0x1p-1022)), y, e, h, special, exact;
+
+    exact = m_fdiv(m, m_f64(m, 1), m_call(m, "llvm.sqrt", 1, x, NULL, NULL));
+    if (m->cg->fast_math)
+        return exact;
+    special = m_fcmp(m, LLVMRealULE, x, m_f64(m, 0));
+    special = m_or(m, special, m_fcmp(m, LLVMRealOEQ, x, m_f64(m, __builtin_inf())));
+    x = m_select(m, small, m_fmul(m, x, m_f64(m, 0x1p54)), x);
+    y = approximate_upper(m, x);
+    e = bl_math_fused(m, m_fneg(m, m_fmul(m, y, y)), x, m_f64(m, 1));
+    h = bl_math_fused(m, e, m_f64(m, 0.375), m_f64(m, 0.5));
+    y = bl_math_fused(m, h, m_fmul(m, y, e), y);
+    y = m_select(m, small, m_fmul(m, y, m_f64(m, 0x1p27)), y);
+    return m_select(m, special, exact, y);
+}
+
+static bool approximate_f64(struct bl_math *m)
+{
+    if (m->instr->op != BL_KIR_OP_frcp && m->instr->op != BL_KIR_OP_frsqrt)
+        return false;
+    if (m->instr->op == BL_KIR_OP_frsqrt && !m->attr->ftz)
+        m->out[0] = improved_root(m, m->in[0]);
+    else
+        m->out[0] = approximate_upper(m, m->in[0]);
     return true;
 }
 
 bool bl_math_approximate(struct bl_math *m)
 {
+    enum bl_kir_op op = m->instr->op;
     LLVMValueRef x, y;
 
     if (m->type == BL_KIR_F64)
         return approximate_f64(m);
-    x = bl_math_operand(m, 0);
-    y = bl_math_operand(m, 1);
-    switch (m->instr->op) {
-    case BL_KIR_OP_fdiv:
-        x = m->attr->full ? m_fdiv(m, x, y) : divide_approx(m, x, y);
-        break;
-    case BL_KIR_OP_frcp:
-        x = m_fdiv(m, m_f32(m, 1), x);
-        break;
-    case BL_KIR_OP_fsqrt:
-        x = m_call(m, "llvm.sqrt", 1, x, NULL, NULL);
-        break;
-    default:
-        x = bl_math_approximate_f32(m, m->instr->op, x);
-        break;
+    if (op == BL_KIR_OP_fdiv) {
+        x = bl_math_operand(m, 0);
+        y = bl_math_operand(m, 1);
+        x = m->cg->fast_math && m->attr->full ? m_fdiv(m, x, y) : divide_approx(m, x, y);
+        m->out[0] = bl_math_finish(m, x);
+        return true;
     }
+    if (m->cg->fast_math)
+        x = polynomial_f32(m, op, bl_math_operand(m, 0));
+    else /* the unit itself takes subnormal numbers for zeros */
+        x = m->attr->ftz ? bl_math_table_f32(m, op, m->in[0]) : scaled(m, op, m->in[0]);
     if (!x)
         return false;
-    m->out[0] = bl_math_finish(m, x);
+    m->out[0] = m->cg->fast_math ? bl_math_finish(m, x) : m->attr->sat ? bl_math_saturate(m, x) : x;
     return true;
 }

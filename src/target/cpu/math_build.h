@@ -310,8 +310,14 @@ LLVMValueRef bl_math_directed(struct bl_math *m, enum bl_kir_op op, LLVMValueRef
 LLVMValueRef bl_math_widen(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type);
 LLVMValueRef bl_math_to_small(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type);
 LLVMValueRef bl_math_relu(struct bl_math *m, LLVMValueRef x);
-/* frsqrt, fsin, fcos, flg2, fex2, ftanh of an f32; NULL: not one of them. */
+/* frcp, fsqrt, frsqrt, fsin, fcos, flg2, fex2, ftanh of an f32 that is no subnormal number, as the GPU's function unit gives them,
+ * or (fast_math) within their documented error; NULL: not one of them. */
 LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x);
+/* The same always as the unit gives them (math_table.c). */
+LLVMValueRef bl_math_table_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x);
+/* frcp and frsqrt of an f64 whose upper half without the sign is given, normal and finite: the upper half of the result,
+ * zero where that would be subnormal. */
+LLVMValueRef bl_math_table_f64(struct bl_math *m, enum bl_kir_op op, LLVMValueRef magnitude);
 
 /* ---- shared by the conversions (math_convert.c) ------------------------------------------------- */
 LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_round round);

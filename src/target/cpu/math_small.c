@@ -119,8 +119,8 @@ LLVMValueRef bl_math_relu(struct bl_math *m, LLVMValueRef x)
     return m_select(m, m_fcmp(m, LLVMRealOLE, x, zero), zero, x);
 }
 
-/* Narrows toward zero a number that is not negative, as the GPU does for ex2 (measured on an H200: tests/ptx/record_math.py): what
- * would be lost is taken away first. */
+/* Narrows toward zero, as the GPU does for ex2 and tanh (measured on an H200: tests/ptx/record_approx.py): what would be lost is
+ * taken away first. */
 static LLVMValueRef cut(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type)
 {
     LLVMValueRef bits = m_to_bits(m, x), small, kept;
@@ -133,7 +133,7 @@ static LLVMValueRef cut(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type
     if (type == BL_KIR_BF16)
         return bl_math_to_small(m, m_from_bits(m, kept), type);
     small = m_fmul(m, bl_math_integral(m, m_fmul(m, x, m_f32(m, 0x1p24)), BL_KIR_RZ), m_f32(m, 0x1p-24));
-    x = m_select(m, m_fcmp(m, LLVMRealOLT, x, m_f32(m, 0x1p-14)), small, m_from_bits(m, kept));
+    x = m_select(m, m_fcmp(m, LLVMRealOLT, m_fabs(m, x), m_f32(m, 0x1p-14)), small, m_from_bits(m, kept));
     return bl_math_to_small(m, x, type);
 }
 
@@ -152,7 +152,10 @@ static LLVMValueRef compute(struct bl_math *m, LLVMValueRef *in, enum bl_kir_typ
         result = bl_math_saturate(m, result);
     else if (m->attr->relu)
         result = bl_math_relu(m, result);
-    result = m->instr->op == BL_KIR_OP_fex2 ? cut(m, result, type) : bl_math_to_small(m, result, type);
+    if (m->instr->op == BL_KIR_OP_fex2 || (m->instr->op == BL_KIR_OP_ftanh && !m->cg->fast_math))
+        result = cut(m, result, type);
+    else
+        result = bl_math_to_small(m, result, type);
     return m->attr->ftz ? flush(m, result, type) : result;
 }
 

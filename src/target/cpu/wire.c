@@ -62,6 +62,7 @@ bool bl_cpu_pack_request(struct bl_buffer *out, const struct bl_cpu_request *req
     put_text(out, request->cpu);
     put_text(out, request->features);
     put(out, request->cta_shape, 1);
+    put(out, request->fast_math, 1);
     put(out, request->optimize, 4);
     put(out, request->emit, 4);
     return end_frame(out, start);
@@ -159,6 +160,7 @@ enum bl_status bl_cpu_unpack_request(struct bl_arena *arena, struct bl_sv bytes,
     request->cpu = get_text(&r);
     request->features = get_text(&r);
     request->cta_shape = (uint32_t)get(&r, 1);
+    request->fast_math = get(&r, 1) != 0;
     request->optimize = (uint32_t)get(&r, 4);
     request->emit = (uint32_t)get(&r, 4);
     return r.failed || r.next != r.end ? BL_SYNTAX : BL_OK;
