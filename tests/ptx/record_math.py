@@ -143,10 +143,7 @@ def small_facts():
 
 
 # What differs from FILE today. An entry that no longer differs must leave this list.
-# The approximate functions are within their documented error, not the same bits.
-TODO = {'rsqrt.approx.f32', 'rsqrt.approx.ftz.f32', 'lg2.approx.f32', 'lg2.approx.ftz.f32', 'rcp.approx.f32', 'rcp.approx.ftz.f32',
-        'sin.approx.f32', 'sin.approx.ftz.f32', 'cos.approx.ftz.f32', 'ex2.approx.f32', 'ex2.approx.ftz.f32', 'tanh.approx.f32',
-        'tanh.approx.f16', 'tanh.approx.bf16', 'ex2.approx.ftz.bf16', 'div.full.f32', 'div.full.ftz.f32', 'rsqrt.approx.f64',
+TODO = {
         # a result that rounds up to the smallest normal number only on the grid of subnormals is flushed by a GPU
         'mul.rn.ftz.f32', 'div.rn.ftz.f32', 'fma.rn.ftz.f32', 'mul.rm.ftz.f32', 'div.rm.ftz.f32', 'fma.rm.ftz.f32', 'rcp.rm.ftz.f32',
         'mul.rp.ftz.f32', 'div.rp.ftz.f32', 'fma.rp.ftz.f32', 'rcp.rp.ftz.f32', 'mul.ftz.f16',
