@@ -306,7 +306,7 @@ static LLVMValueRef logarithm(struct bl_math *m, LLVMValueRef x, LLVMValueRef bi
     y = interpolate(m, &lg2_table, m_andc(m, m_lshrc(m, magnitude, 17), 63), m_andc(m, magnitude, 0x1ffff), false);
     y = exact(m, to_f64(m, exponent), m_f64(m, 0x1p38), y);
     y = m_select(m, m_fcmp(m, LLVMRealOLT, y, m_f64(m, 0)), m_fsub(m, m_f64(m, -1), y), y);
-    y = m_fmul(m, m_call(m, "llvm.floor", 1, m_fmul(m, y, m_f64(m, 0.25)), NULL, NULL), m_f64(m, 0x1p-36));
+    y = m_fmul(m, bl_math_integral(m, m_fmul(m, y, m_f64(m, 0.25)), BL_KIR_RZ), m_f64(m, 0x1p-36));
     sign = m_select(m, m_icmpc(m, LLVMIntULT, magnitude, 0x3f800000), m_const(m, 32, INT32_MIN), m_const(m, 32, 0));
     y = m_from_bits(m, m_or(m, m_to_bits(m, narrow_down(m, y)), sign));
     y = m_select(m, m_icmpc(m, LLVMIntEQ, magnitude, 0x3f800000), m_f32(m, 0), y);
@@ -323,7 +323,7 @@ static LLVMValueRef turn(struct bl_math *m, LLVMValueRef x, LLVMValueRef bits, b
 
     turns = m_fmul(m, m_extend(m, m_fabs(m, m_select(m, finite, x, m_f32(m, 0)))), m_f64(m, 0x1.45f306p-3));
     turns = m_from_bits(m, m_andc(m, m_to_bits(m, turns), ~INT64_C(0x1fffffff)));
-    turns = m_fsub(m, turns, m_call(m, "llvm.floor", 1, turns, NULL, NULL));
+    turns = m_fsub(m, turns, bl_math_integral(m, turns, BL_KIR_RZ));
     place = cut(m, turns, 0x1p25);
     if (cosine)
         place = m_addc(m, place, 1 << 23);
