@@ -360,32 +360,63 @@ static LLVMValueRef hyperbolic_tangent(struct bl_math *m, LLVMValueRef x, LLVMVa
     return m_select(m, m_icmpc(m, LLVMIntULT, magnitude, 0x3b800000), x, y);
 }
 
-LLVMValueRef bl_math_table_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+static LLVMValueRef function_of_unit(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
 {
-    LLVMValueRef bits = m_to_bits(m, x), magnitude = m_andc(m, bits, 0x7fffffff), y;
+    LLVMValueRef bits = m_to_bits(m, x), magnitude = m_andc(m, bits, 0x7fffffff);
 
     switch (op) {
     case BL_KIR_OP_frcp:
-        y = reciprocal(m, bits, magnitude);
-        break;
+        return reciprocal(m, bits, magnitude);
     case BL_KIR_OP_frsqrt:
     case BL_KIR_OP_fsqrt:
-        y = root(m, bits, magnitude, op == BL_KIR_OP_frsqrt);
-        break;
+        return root(m, bits, magnitude, op == BL_KIR_OP_frsqrt);
     case BL_KIR_OP_fex2:
-        y = power(m, x);
-        break;
+        return power(m, x);
     case BL_KIR_OP_flg2:
-        y = logarithm(m, x, bits, magnitude);
-        break;
+        return logarithm(m, x, bits, magnitude);
     case BL_KIR_OP_fsin:
     case BL_KIR_OP_fcos:
         return turn(m, x, bits, op == BL_KIR_OP_fcos);
-    case BL_KIR_OP_ftanh:
-        y = hyperbolic_tangent(m, x, bits, magnitude);
-        break;
     default:
-        return NULL;
+        return hyperbolic_tangent(m, x, bits, magnitude);
     }
-    return m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_f32(m, __builtin_nan("")), y);
+}
+
+/* An LLVM function of the module, made when first needed: hundreds of instructions, too many for each place. It has the attributes
+ * of the function that is being generated. */
+static LLVMValueRef new_function(struct bl_math *m, enum bl_kir_op op, const char *name, LLVMTypeRef type)
+{
+    LLVMBuilderRef outer = m->cg->builder;
+    LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInsertBlock(outer)), x, y;
+    LLVMValueRef function = LLVMAddFunction(m->cg->module, name, type);
+    unsigned count = LLVMGetAttributeCountAtIndex(caller, LLVMAttributeFunctionIndex);
+    LLVMAttributeRef *attributes = BL_NEW_ARRAY(m->cg->arena, LLVMAttributeRef, count + 1);
+
+    LLVMGetAttributesAtIndex(caller, LLVMAttributeFunctionIndex, attributes);
+    for (unsigned i = 0; i < count; i++)
+        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attributes[i]);
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    m->cg->builder = LLVMCreateBuilderInContext(m->cg->context);
+    LLVMPositionBuilderAtEnd(m->cg->builder, LLVMAppendBasicBlockInContext(m->cg->context, function, "entry"));
+    x = LLVMGetParam(function, 0);
+    y = function_of_unit(m, op, x);
+    LLVMBuildRet(m->cg->builder, m_select(m, m_fcmp(m, LLVMRealUNO, x, x), m_f32(m, __builtin_nan("")), y));
+    LLVMDisposeBuilder(m->cg->builder);
+    m->cg->builder = outer;
+    return function;
+}
+
+LLVMValueRef bl_math_table_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+{
+    LLVMTypeRef argument = m_f32_type(m), type = LLVMFunctionType(argument, &argument, 1, false);
+    LLVMValueRef function;
+    char name[48];
+
+    if (op != BL_KIR_OP_frcp && op != BL_KIR_OP_fsqrt && (op < BL_KIR_OP_frsqrt || op > BL_KIR_OP_ftanh))
+        return NULL;
+    snprintf(name, sizeof(name), "bailey.unit.%s.%u", bl_kir_ops[op].name, m->width);
+    function = LLVMGetNamedFunction(m->cg->module, name);
+    if (!function)
+        function = new_function(m, op, name, type);
+    return LLVMBuildCall2(m->cg->builder, type, function, &x, 1, "");
 }
