@@ -1204,6 +1204,7 @@ static struct bl_cg_features host_features(void)
     f.f16c = host_has("+f16c");
     f.sse41 = host_has("+sse4.1");
     f.avx512 = host_has("+avx512f") && host_has("+avx512bw") && host_has("+avx512dq") && host_has("+avx512vl");
+    f.avx512_vbmi = f.avx512 && host_has("+avx512vbmi,");
     return f;
 }
 

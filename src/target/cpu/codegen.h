@@ -18,7 +18,7 @@
 struct bl_cg_features {
     bool x86, aarch64;
     bool avx2, fma, f16c, avx512; /* avx512: f, bw, dq and vl together */
-    bool avx512_vnni, avx512_bf16;
+    bool avx512_vnni, avx512_bf16, avx512_vbmi;
     bool sse41, cx16;
 };
 

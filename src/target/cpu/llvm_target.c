@@ -37,6 +37,7 @@ static void find_features(struct bl_cg_machine *m, const char *triple)
     f->cx16 = has(text, "cx16") || f->aarch64;
     f->avx512 = has(text, "avx512f") && has(text, "avx512bw") && has(text, "avx512dq") && has(text, "avx512vl");
     f->avx512_vnni = f->avx512 && has(text, "avx512vnni");
+    f->avx512_vbmi = f->avx512 && has(text, "avx512vbmi");
     f->avx512_bf16 = f->avx512 && has(text, "avx512bf16");
 }
 

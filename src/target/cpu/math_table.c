@@ -135,12 +135,52 @@ static LLVMValueRef look_up(struct bl_math *m, const char *table, const char *co
 
 /* ---- the quadratic ------------------------------------------------------------------------------ */
 
+/* Bytes table[index mod 64], where what is above the lowest byte of the result means nothing. */
+static LLVMValueRef look_up_bytes(struct bl_math *m, const uint8_t *table, LLVMValueRef index)
+{
+    LLVMTypeRef i8 = LLVMInt8TypeInContext(m->cg->context), bytes = LLVMVectorType(i8, 64);
+    LLVMTypeRef words = LLVMVectorType(LLVMInt32TypeInContext(m->cg->context), REGISTER);
+    LLVMValueRef numbers[64], halves[2], at;
+
+    for (unsigned i = 0; i < 64; i++)
+        numbers[i] = LLVMConstInt(i8, table[i], false);
+    for (unsigned h = 0; h < 2; h++) {
+        at = LLVMBuildBitCast(m->cg->builder, part(m, index, index, h * REGISTER, REGISTER), bytes, "");
+        at = bl_cg_intrinsic(m->cg, "llvm.x86.avx512.permvar.qi.512", 0, NULL, 2,
+                             (LLVMValueRef[]){LLVMConstVector(numbers, 64), at});
+        halves[h] = LLVMBuildBitCast(m->cg->builder, at, words, "");
+    }
+    return part(m, halves[0], halves[1], 0, BL_WARP);
+}
+
+/* For square: the sum of the products of h's and l's bits in the columns below 6, by their octal digits. */
+static LLVMValueRef low_columns(struct bl_math *m, LLVMValueRef x, LLVMValueRef h)
+{
+    LLVMValueRef products, corners, low = m_andc(m, x, 7);
+    uint8_t product[64], corner[64]; /* corner: of two digits, the columns below 3 */
+
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned a = i & 7, b = i >> 3;
+        product[i] = (uint8_t)(a * b);
+        corner[i] = (uint8_t)((a & 1) * b + (a & 2) * (b & 3) + (a & 4) * (b & 1));
+    }
+    products = look_up_bytes(m, product, m_or(m, m_andc(m, m_lshrc(m, x, 5), 0x38), low));
+    corners = look_up_bytes(m, corner, m_or(m, m_andc(m, x, 0x38), m_andc(m, h, 7)));
+    corners = m_add(m, corners, look_up_bytes(m, corner, m_or(m, m_andc(m, h, 0x38), low)));
+    return m_add(m, m_andc(m, products, 255), m_shlc(m, m_andc(m, corners, 255), 3));
+}
+
 /* The square of 15 bits, in units of 2^15, without the partial products of lower columns. With x = 256 * h + l nothing of l * l is
  * left, all of h * h, and of h * l what bit a of h has of l >> (6 - a). */
 static LLVMValueRef square(struct bl_math *m, LLVMValueRef x)
 {
-    LLVMValueRef h = m_lshrc(m, x, 8), l = m_andc(m, x, 255), sum = m_shlc(m, m_mul(m, h, h), 1), zero = m_const(m, 32, 0), bit;
+    LLVMValueRef h = m_lshrc(m, x, 8), l = m_andc(m, x, 255), sum, zero = m_const(m, 32, 0), bit;
 
+    if (m->width != 1 && m->cg->features.avx512_vbmi) {
+        sum = m_mul(m, h, m_sub(m, x, m_shlc(m, h, 7)));
+        return m_lshrc(m, m_sub(m, sum, low_columns(m, x, h)), 6);
+    }
+    sum = m_shlc(m, m_mul(m, h, h), 1);
     for (unsigned a = 0; a < 7; a++) {
         bit = m_icmpc(m, LLVMIntNE, m_andc(m, x, INT64_C(256) << a), 0);
         sum = m_add(m, sum, m_select(m, bit, m_lshrc(m, l, 6 - a), zero));
@@ -172,30 +212,56 @@ static LLVMValueRef look_up_column(struct bl_math *m, const struct table *table,
     return look_up(m, table->name, names[column], numbers, table->count, piece);
 }
 
-/* The sum for place x (of 17 bits; 16 with `narrow`) in a piece: an integer as f64. */
-static LLVMValueRef interpolate(struct bl_math *m, const struct table *table, LLVMValueRef piece, LLVMValueRef x, bool narrow)
-{
-    LLVMValueRef constant = look_up_column(m, table, 0, piece), slope, curvature, sum, bent;
+struct piece { /* of a quadratic, and where in it: x of 17 bits (rcp: 16), and what square makes of it */
+    LLVMValueRef constant, slope, curvature, x, square;
+};
 
+static struct piece find_piece(struct bl_math *m, const struct table *table, LLVMValueRef number, LLVMValueRef x)
+{
+    struct piece p = {.constant = look_up_column(m, table, 0, number), .x = x};
+
+    p.square = square(m, m_lshrc(m, x, table == &rcp_table ? 1 : 2));
     if (table == &tanh_table) { /* its numbers are wider */
-        slope = look_up_column(m, table, 1, piece);
-        curvature = look_up_column(m, table, 2, piece);
-    } else {
-        curvature = look_up_column(m, table, 3, piece);
-        slope = m_lshrc(m, curvature, 13);
-        curvature = m_andc(m, curvature, (1 << 13) - 1);
+        p.slope = look_up_column(m, table, 1, number);
+        p.curvature = look_up_column(m, table, 2, number);
+        return p;
     }
-    sum = exact(m, to_f64(m, constant), m_f64(m, (double)(1 << table->constant_shift)), m_f64(m, table->bias));
-    bent = LLVMBuildUIToFP(m->cg->builder, m_mul(m, curvature, square(m, m_lshrc(m, x, narrow ? 1 : 2))), m_f64_type(m), "");
-    sum = table->curvature_sign < 0 ? m_fsub(m, sum, bent) : m_fadd(m, sum, bent);
-    slope = to_f64(m, slope);
-    return exact(m, table->slope_sign < 0 ? m_fneg(m, slope) : slope, to_f64(m, x), sum);
+    p.curvature = look_up_column(m, table, 3, number);
+    p.slope = m_lshrc(m, p.curvature, 13);
+    p.curvature = m_andc(m, p.curvature, (1 << 13) - 1);
+    return p;
 }
 
-/* sum * scale, cut to an integer. */
-static LLVMValueRef cut(struct bl_math *m, LLVMValueRef sum, double scale)
+/* The sum: an integer as f64. */
+static LLVMValueRef interpolate(struct bl_math *m, const struct table *table, LLVMValueRef number, LLVMValueRef x)
 {
-    return LLVMBuildFPToSI(m->cg->builder, m_fmul(m, sum, m_f64(m, scale)), m_int_type(m, 32), "");
+    struct piece p = find_piece(m, table, number, x);
+    LLVMValueRef sum, bent;
+
+    sum = exact(m, to_f64(m, p.constant), m_f64(m, (double)(1 << table->constant_shift)), m_f64(m, table->bias));
+    bent = LLVMBuildUIToFP(m->cg->builder, m_mul(m, p.curvature, p.square), m_f64_type(m), "");
+    sum = table->curvature_sign < 0 ? m_fsub(m, sum, bent) : m_fadd(m, sum, bent);
+    p.slope = to_f64(m, p.slope);
+    return exact(m, table->slope_sign < 0 ? m_fneg(m, p.slope) : p.slope, to_f64(m, x), sum);
+}
+
+static LLVMValueRef add_signed(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, int sign)
+{
+    return sign < 0 ? m_sub(m, a, b) : m_add(m, a, b);
+}
+
+/* The sum in units of four of the constants', cut, as i32: for the tables whose slopes have 17 bits and curvatures 12. The slope's
+ * product is made in two parts, so that nothing overflows. */
+static LLVMValueRef interpolate_integer(struct bl_math *m, const struct table *table, LLVMValueRef number, LLVMValueRef x)
+{
+    struct piece p = find_piece(m, table, number, x);
+    LLVMValueRef small = m_addc(m, m_shlc(m, m_andc(m, p.constant, 3), (unsigned)table->constant_shift), table->bias);
+    LLVMValueRef large = m_mul(m, p.slope, m_lshrc(m, x, 3));
+
+    small = add_signed(m, small, m_mul(m, p.curvature, p.square), table->curvature_sign);
+    small = add_signed(m, small, m_mul(m, p.slope, m_andc(m, x, 7)), table->slope_sign);
+    small = add_signed(m, m_ashrc(m, small, 3), large, table->slope_sign);
+    return m_add(m, m_lshrc(m, p.constant, 2), m_ashrc(m, small, (unsigned)table->constant_shift - 1));
 }
 
 /* An f64 to f32 toward zero; neither is subnormal. */
@@ -218,8 +284,8 @@ static LLVMValueRef reciprocal_bits(struct bl_math *m, LLVMValueRef magnitude, s
     unsigned drop = 23 - f.mantissa;
     LLVMValueRef fraction = m_shlc(m, m_andc(m, magnitude, (1 << f.mantissa) - 1), drop), y;
 
-    y = interpolate(m, &rcp_table, m_lshrc(m, fraction, 16), m_andc(m, fraction, 0xffff), true);
-    y = m_lshrc(m, cut(m, y, 0x1p-15), drop);
+    y = interpolate_integer(m, &rcp_table, m_lshrc(m, fraction, 16), m_andc(m, fraction, 0xffff));
+    y = m_lshrc(m, y, drop);
     return m_sub(m, m_addc(m, y, (2 * f.bias - 2) << f.mantissa), m_andc(m, magnitude, f.infinity));
 }
 
@@ -231,8 +297,7 @@ static LLVMValueRef root_bits(struct bl_math *m, LLVMValueRef magnitude, struct 
                  one;
 
     fraction = m_shlc(m, m_andc(m, offset, (2 << f.mantissa) - 1), drop);
-    y = interpolate(m, reciprocal ? &rsqrt_table : &sqrt_table, m_lshrc(m, fraction, 17), m_andc(m, fraction, 0x1ffff), false);
-    y = cut(m, y, reciprocal ? 0x1p-16 : 0x1p-17);
+    y = interpolate_integer(m, reciprocal ? &rsqrt_table : &sqrt_table, m_lshrc(m, fraction, 17), m_andc(m, fraction, 0x1ffff));
     one = m_icmpc(m, LLVMIntEQ, fraction, 0);
     if (reciprocal) /* powers of four are exact, beside the quadratic */
         y = m_select(m, one, m_const(m, 32, 0x1000000), y);
@@ -292,8 +357,8 @@ static LLVMValueRef power(struct bl_math *m, LLVMValueRef x)
     whole = m_icmpc(m, LLVMIntEQ, m_andc(m, fixed, 0x7fffff), 0);
     inverted = m_select(m, whole, m_neg(m, fixed), m_not(m, fixed));
     fixed = m_select(m, negative, inverted, fixed);
-    y = interpolate(m, &ex2_table, m_andc(m, m_lshrc(m, fixed, 17), 63), m_andc(m, fixed, 0x1ffff), false);
-    y = m_add(m, m_addc(m, cut(m, y, 0x1p-15), 0x3f000000), m_andc(m, fixed, ~INT64_C(0x7fffff)));
+    y = interpolate_integer(m, &ex2_table, m_andc(m, m_lshrc(m, fixed, 17), 63), m_andc(m, fixed, 0x1ffff));
+    y = m_add(m, m_addc(m, y, 0x3f000000), m_andc(m, fixed, ~INT64_C(0x7fffff)));
     y = m_select(m, m_icmpc(m, LLVMIntSLT, y, 0x800000), m_const(m, 32, 0), y);
     return m_select(m, m_fcmp(m, LLVMRealOGE, x, m_f32(m, 128)), m_f32(m, __builtin_inf()), m_from_bits(m, y));
 }
@@ -303,7 +368,7 @@ static LLVMValueRef logarithm(struct bl_math *m, LLVMValueRef x, LLVMValueRef bi
 {
     LLVMValueRef y, sign, exponent = m_addc(m, m_lshrc(m, magnitude, 23), -127), infinity = m_f32(m, __builtin_inf());
 
-    y = interpolate(m, &lg2_table, m_andc(m, m_lshrc(m, magnitude, 17), 63), m_andc(m, magnitude, 0x1ffff), false);
+    y = interpolate(m, &lg2_table, m_andc(m, m_lshrc(m, magnitude, 17), 63), m_andc(m, magnitude, 0x1ffff));
     y = exact(m, to_f64(m, exponent), m_f64(m, 0x1p38), y);
     y = m_select(m, m_fcmp(m, LLVMRealOLT, y, m_f64(m, 0)), m_fsub(m, m_f64(m, -1), y), y);
     y = m_fmul(m, bl_math_integral(m, m_fmul(m, y, m_f64(m, 0.25)), BL_KIR_RZ), m_f64(m, 0x1p-36));
@@ -321,10 +386,10 @@ static LLVMValueRef turn(struct bl_math *m, LLVMValueRef x, LLVMValueRef bits, b
 {
     LLVMValueRef turns, place, odd, y, sign, finite = m_fcmp(m, LLVMRealOLT, m_fabs(m, x), m_f32(m, __builtin_inf()));
 
-    turns = m_fmul(m, m_extend(m, m_fabs(m, m_select(m, finite, x, m_f32(m, 0)))), m_f64(m, 0x1.45f306p-3));
-    turns = m_from_bits(m, m_andc(m, m_to_bits(m, turns), ~INT64_C(0x1fffffff)));
-    turns = m_fsub(m, turns, bl_math_integral(m, turns, BL_KIR_RZ));
-    place = cut(m, turns, 0x1p25);
+    turns = m_fabs(m, m_select(m, finite, x, m_f32(m, 0)));
+    turns = bl_math_directed(m, BL_KIR_OP_fmul, turns, m_f32(m, 0x1.45f306p-3), NULL, BL_KIR_RZ);
+    turns = m_fmul(m, m_fsub(m, turns, bl_math_integral(m, turns, BL_KIR_RZ)), m_f32(m, 0x1p25));
+    place = LLVMBuildFPToSI(m->cg->builder, turns, m_int_type(m, 32), "");
     if (cosine)
         place = m_addc(m, place, 1 << 23);
     sign = m_shlc(m, place, 7);
@@ -332,7 +397,7 @@ static LLVMValueRef turn(struct bl_math *m, LLVMValueRef x, LLVMValueRef bits, b
         sign = m_xor(m, sign, bits);
     odd = m_icmpc(m, LLVMIntNE, m_andc(m, place, 1 << 23), 0);
     place = m_select(m, odd, m_not(m, place), place);
-    y = interpolate(m, &sin_table, m_andc(m, m_lshrc(m, place, 17), 63), m_andc(m, place, 0x1ffff), false);
+    y = interpolate(m, &sin_table, m_andc(m, m_lshrc(m, place, 17), 63), m_andc(m, place, 0x1ffff));
     y = m_from_bits(m, with_sign(m, m_to_bits(m, narrow_down(m, m_fmul(m, y, m_f64(m, 0x1p-39)))), sign));
     return m_select(m, finite, y, m_f32(m, __builtin_nan("")));
 }
@@ -353,7 +418,7 @@ static LLVMValueRef hyperbolic_tangent(struct bl_math *m, LLVMValueRef x, LLVMVa
     place = m_andc(m, binade, 31);
     piece = m_add(m, m_lshrc(m, binade, 8), m_lshr(m, fraction, place));
     place = m_andc(m, m_lshr(m, fraction, m_addc(m, place, -17)), 0x1ffff);
-    y = interpolate(m, &tanh_table, piece, place, false);
+    y = interpolate(m, &tanh_table, piece, place);
     y = narrow_down(m, m_fmul(m, y, m_f64(m, 0x1p-39)));
     y = m_select(m, m_icmpc(m, LLVMIntUGE, magnitude, 0x41000000), m_f32(m, 1), y);
     y = m_from_bits(m, with_sign(m, m_to_bits(m, y), bits));
