@@ -366,3 +366,155 @@ uint64_t ref_integral(enum bl_kir_type type, enum bl_kir_round round, uint64_t b
     add_at(&y, cut(&x, UNIT, round), UNIT);
     return encode(type, BL_KIR_RN, &y);
 }
+
+/* ---- the function unit ------------------------------------------------------------------------------- */
+
+struct row {
+    int32_t constant, slope, curvature;
+};
+#include "target/cpu/math_tables.def"
+
+/* A square of 17 bits by its partial products, without those of columns below 19; in units of 2^19. */
+static int64_t cut_square(uint32_t x)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < 17; i++)
+        for (int j = 0; j <= i; j++)
+            if ((x >> i & 1) && (x >> j & 1) && i + j + (i != j) >= 19)
+                sum += INT64_C(1) << (i + j + (i != j) - 19);
+    return sum;
+}
+
+/* x has 17 bits, of which slopes of rcp's table see the upper 16. */
+static int64_t sum_of(const struct row *row, int shift, int bias, int slope_sign, int curvature_sign, uint32_t x, bool narrow)
+{
+    return row->constant * (INT64_C(1) << shift) + bias + slope_sign * (int64_t)row->slope * (narrow ? x >> 1 : x) +
+           curvature_sign * row->curvature * cut_square(x);
+}
+
+/* sum * 2^exponent toward zero; neither too large nor too small. */
+static uint32_t cut_sum(int64_t sum, int exponent, uint32_t sign)
+{
+    int top = sum > 0 ? 63 - __builtin_clzll((uint64_t)sum) : 0;
+
+    if (sum <= 0)
+        return sign;
+    sum = top > 23 ? sum >> (top - 23) : sum << (23 - top);
+    return sign | ((uint32_t)(top + exponent + 127) << 23) | ((uint32_t)sum & 0x7fffff);
+}
+
+static uint32_t unit_reciprocal(uint32_t magnitude, uint32_t sign)
+{
+    uint32_t fraction = magnitude & 0x7fffff;
+    int64_t y = sum_of(&rcp_rows[fraction >> 16], 13, 2023, -1, 1, (fraction & 0xffff) << 1, true) >> 15;
+
+    if (magnitude < 0x800000)
+        return sign | 0x7f800000;
+    y += INT64_C(0x7e000000) - (magnitude & 0x7f800000);
+    return y < 0x800000 ? sign : sign | (uint32_t)y;
+}
+
+static uint32_t unit_root(uint32_t magnitude, uint32_t sign, bool reciprocal)
+{
+    int64_t offset = (int64_t)magnitude - 0x3f800000, half = offset >> 24, y;
+    uint32_t fraction = (uint32_t)offset & 0xffffff;
+
+    if (magnitude < 0x800000)
+        return sign | (reciprocal ? 0x7f800000 : 0);
+    if (sign)
+        return 0x7fffffff;
+    if (magnitude == 0x7f800000)
+        return reciprocal ? 0 : magnitude;
+    if (!reciprocal)
+        return (uint32_t)((sum_of(&sqrt_rows[fraction >> 17], 15, 32767, 1, -1, fraction & 0x1ffff, false) >> 17) + 0x3f000000 +
+                          half * 0x800000);
+    y = sum_of(&rsqrt_rows[fraction >> 17], 14, 16383, -1, 1, fraction & 0x1ffff, false) >> 16;
+    return (uint32_t)((fraction ? y : 0x1000000) + 0x3e800000 - half * 0x800000);
+}
+
+static uint32_t unit_power(uint32_t magnitude, uint32_t sign, double x)
+{
+    int64_t fixed = (int64_t)(BL_MIN(fabs(x), 200) * 0x1p23), y;
+
+    if (x >= 128)
+        return 0x7f800000;
+    if (sign)
+        fixed = fixed & 0x7fffff ? ~fixed : -fixed;
+    y = sum_of(&ex2_rows[fixed >> 17 & 63], 13, 6114, 1, 1, fixed & 0x1ffff, false) >> 15;
+    y += 0x3f000000 + (fixed & ~INT64_C(0x7fffff));
+    return y < 0x800000 || magnitude == 0x7f800000 ? 0 : (uint32_t)y;
+}
+
+static uint32_t unit_logarithm(uint32_t magnitude, uint32_t sign)
+{
+    int64_t sum = sum_of(&lg2_rows[magnitude >> 17 & 63], 12, 837, 1, -1, magnitude & 0x1ffff, false);
+
+    if (magnitude < 0x800000)
+        return 0xff800000;
+    if (sign)
+        return 0x7fffffff;
+    if (magnitude == 0x7f800000 || magnitude == 0x3f800000)
+        return magnitude == 0x3f800000 ? 0 : magnitude;
+    sum += ((int64_t)(magnitude >> 23) - 127) * (INT64_C(1) << 38);
+    return cut_sum((sum < 0 ? ~sum : sum) & ~INT64_C(3), -38, sum < 0 ? 0x80000000 : 0);
+}
+
+static uint32_t unit_turn(uint32_t sign, double x, bool cosine)
+{
+    double turns = fabs(x) * (double)0x1.45f306p-3f;
+    uint64_t bits;
+    uint32_t place;
+
+    if (isinf(x))
+        return 0x7fffffff;
+    memcpy(&bits, &turns, sizeof(bits));
+    bits &= ~UINT64_C(0x1fffffff);
+    memcpy(&turns, &bits, sizeof(bits));
+    place = (uint32_t)((turns - floor(turns)) * 0x1p25) + (cosine ? 1u << 23 : 0);
+    sign = (cosine ? 0 : sign) ^ ((place & 1u << 24) ? 0x80000000 : 0);
+    if (place & 1u << 23)
+        place = ~place;
+    return cut_sum(sum_of(&sin_rows[place >> 17 & 63], 14, 0, 1, -1, place & 0x1ffff, false), -39, sign);
+}
+
+static uint32_t unit_tangent(uint32_t magnitude, uint32_t sign)
+{
+    static const uint32_t piece_bits[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
+    uint32_t binade = (magnitude >> 23) - 119, first = 0, fraction = magnitude & 0x7fffff, place;
+
+    if (magnitude < 0x3b800000)
+        return sign | magnitude;
+    if (magnitude >= 0x41000000)
+        return sign | 0x3f800000;
+    for (uint32_t i = 0; i < binade; i++)
+        first += 1u << piece_bits[i];
+    place = 23 - piece_bits[binade];
+    return cut_sum(sum_of(&tanh_rows[first + (fraction >> place)], 15, 0, 1, -1, fraction >> (place - 17) & 0x1ffff, false), -39,
+                   sign);
+}
+
+uint32_t ref_function_unit(enum bl_kir_op op, uint32_t bits)
+{
+    uint32_t magnitude = bits & 0x7fffffff, sign = bits & 0x80000000;
+    float x;
+
+    memcpy(&x, &bits, sizeof(x));
+    if (magnitude > 0x7f800000)
+        return 0x7fffffff;
+    switch (op) {
+    case BL_KIR_OP_frcp:
+        return unit_reciprocal(magnitude, sign);
+    case BL_KIR_OP_frsqrt:
+    case BL_KIR_OP_fsqrt:
+        return unit_root(magnitude, sign, op == BL_KIR_OP_frsqrt);
+    case BL_KIR_OP_fex2:
+        return unit_power(magnitude, sign, x);
+    case BL_KIR_OP_flg2:
+        return unit_logarithm(magnitude, sign);
+    case BL_KIR_OP_ftanh:
+        return unit_tangent(magnitude, sign);
+    default:
+        return unit_turn(sign, x, op == BL_KIR_OP_fcos);
+    }
+}

@@ -22,4 +22,8 @@ uint64_t ref_from_integer(enum bl_kir_type to, enum bl_kir_round round, bool is_
 uint64_t ref_to_integer(enum bl_kir_type from, enum bl_kir_round round, uint64_t bits, bool *large);
 uint64_t ref_integral(enum bl_kir_type type, enum bl_kir_round round, uint64_t bits);
 
+/* rcp, rsqrt, sqrt, ex2, lg2, sin, cos and tanh of an f32 that is not subnormal as an NVIDIA GPU's function unit gives them, in
+ * integers; record_approx.py says what it is worth. */
+uint32_t ref_function_unit(enum bl_kir_op op, uint32_t bits);
+
 #endif
