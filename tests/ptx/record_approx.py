@@ -5,6 +5,7 @@ Needs a machine with the driver (libcuda) and nothing else; record_math.py, besi
     record_approx.py record FILE         all inputs of all forms, to FILE (approx-h200.txt is one of an H200)
     record_approx.py quick FILE          1/64 of the inputs of each form, spread evenly, against FILE
     record_approx.py whole FILE [FORM…]  all inputs (of these forms) against FILE, with the share of blocks that agree
+    record_approx.py speed               nanoseconds of the device for a result of each form, the best of several runs
     record_approx.py --ptx               prints the PTX
 
 The hash of a set of inputs is the sum of mix(x, f(x)) over them, mod 2^32; mix is a bijection of f(x) for each x. For the f64 forms x is
@@ -13,6 +14,7 @@ lines of hexadecimal hashes, eight digits each: "form spread": set k is the inpu
 2^20), k < 64; "form blocks": set k is the inputs [k * 2^20, (k + 1) * 2^20), all 4096. Forms of 16 bits have only "blocks", of 256."""
 import struct
 import sys
+import time
 
 from record_math import Driver, HEAD
 
@@ -86,6 +88,53 @@ ret;
     return text
 
 
+def speed_ptx(forms):
+    """timeN: four results a round, summed; their operands begin below 4 and grow a little."""
+    text = HEAD
+    for n, form in enumerate(forms):
+        text += f'''.visible .entry time{n}(.param .u64 o, .param .u64 rounds) {{
+.reg .b32 %n, %t;
+.reg .b64 %o, %w;
+.reg .f32 %y, %sum, %f<4>;
+.reg .pred %p;
+ld.param.u64 %o, [o];
+ld.param.u32 %n, [rounds];
+mov.u32 %t, %tid.x;
+cvt.rn.f32.u32 %f0, %t;
+fma.rn.f32 %f0, %f0, 0f3C23D70A, 0f3C23D70A;
+add.f32 %f1, %f0, 0f3F000000;
+add.f32 %f2, %f0, 0f3E800000;
+add.f32 %f3, %f0, 0f3F200000;
+mov.f32 %sum, 0f00000000;
+again:
+'''
+        for k in range(4):
+            text += f'{form} %y, {f"%f{(k + 1) % 4}, " if form.startswith("div") else ""}%f{k};\nadd.f32 %sum, %sum, %y;\nadd.f32 %f{k}, %f{k}, 0f3A83126F;\n'
+        text += ('''sub.u32 %n, %n, 1;
+setp.ne.u32 %p, %n, 0;
+@%p bra again;
+mul.wide.u32 %w, %t, 4;
+add.u64 %o, %o, %w;
+st.global.f32 [%o], %sum;
+ret;
+}
+''')
+    return text
+
+
+def speed():
+    forms = [form for form in FORMS if form.endswith('f32')]
+    driver, blocks, threads, rounds = Driver(), 64, 256, 1000
+    module, out = driver.load(speed_ptx(forms)), driver.memory(bytes(4 * threads))
+    for n, form in enumerate(forms):
+        times = []
+        for _ in range(8):
+            start = time.perf_counter()
+            driver.run(module, f'time{n}', blocks, threads, out, rounds)
+            times.append(time.perf_counter() - start)
+        print(f'{form:24} {min(times) / (blocks * threads * rounds * 4) * 1e9:.3f}')
+
+
 class Hasher:
     def __init__(self, forms):
         self.driver, self.forms = Driver(), forms
@@ -138,6 +187,8 @@ def compare(path, forms, quick):
 def main():
     if sys.argv[1] == '--ptx':
         print(ptx(FORMS))
+    elif sys.argv[1] == 'speed':
+        speed()
     elif sys.argv[1] == 'record':
         record(sys.argv[2])
     else:

@@ -371,9 +371,9 @@ static LLVMValueRef logarithm(struct bl_math *m, LLVMValueRef x, LLVMValueRef bi
     y = interpolate(m, &lg2_table, m_andc(m, m_lshrc(m, magnitude, 17), 63), m_andc(m, magnitude, 0x1ffff));
     y = exact(m, to_f64(m, exponent), m_f64(m, 0x1p38), y);
     y = m_select(m, m_fcmp(m, LLVMRealOLT, y, m_f64(m, 0)), m_fsub(m, m_f64(m, -1), y), y);
-    y = m_fmul(m, bl_math_integral(m, m_fmul(m, y, m_f64(m, 0.25)), BL_KIR_RZ), m_f64(m, 0x1p-36));
+    y = bl_math_integral(m, m_fmul(m, y, m_f64(m, 0.25)), BL_KIR_RZ);
     sign = m_select(m, m_icmpc(m, LLVMIntULT, magnitude, 0x3f800000), m_const(m, 32, INT32_MIN), m_const(m, 32, 0));
-    y = m_from_bits(m, m_or(m, m_to_bits(m, narrow_down(m, y)), sign));
+    y = m_from_bits(m, m_or(m, m_to_bits(m, m_fmul(m, narrow_down(m, y), m_f32(m, 0x1p-36))), sign));
     y = m_select(m, m_icmpc(m, LLVMIntEQ, magnitude, 0x3f800000), m_f32(m, 0), y);
     y = m_select(m, m_icmpc(m, LLVMIntEQ, magnitude, 0x7f800000), x, y);
     y = m_select(m, m_icmpc(m, LLVMIntSLT, bits, 0), m_f32(m, __builtin_nan("")), y);
@@ -398,7 +398,7 @@ static LLVMValueRef turn(struct bl_math *m, LLVMValueRef x, LLVMValueRef bits, b
     odd = m_icmpc(m, LLVMIntNE, m_andc(m, place, 1 << 23), 0);
     place = m_select(m, odd, m_not(m, place), place);
     y = interpolate(m, &sin_table, m_andc(m, m_lshrc(m, place, 17), 63), m_andc(m, place, 0x1ffff));
-    y = m_from_bits(m, with_sign(m, m_to_bits(m, narrow_down(m, m_fmul(m, y, m_f64(m, 0x1p-39)))), sign));
+    y = m_from_bits(m, with_sign(m, m_to_bits(m, m_fmul(m, narrow_down(m, y), m_f32(m, 0x1p-39))), sign));
     return m_select(m, finite, y, m_f32(m, __builtin_nan("")));
 }
 
@@ -419,7 +419,7 @@ static LLVMValueRef hyperbolic_tangent(struct bl_math *m, LLVMValueRef x, LLVMVa
     piece = m_add(m, m_lshrc(m, binade, 8), m_lshr(m, fraction, place));
     place = m_andc(m, m_lshr(m, fraction, m_addc(m, place, -17)), 0x1ffff);
     y = interpolate(m, &tanh_table, piece, place);
-    y = narrow_down(m, m_fmul(m, y, m_f64(m, 0x1p-39)));
+    y = m_fmul(m, narrow_down(m, y), m_f32(m, 0x1p-39));
     y = m_select(m, m_icmpc(m, LLVMIntUGE, magnitude, 0x41000000), m_f32(m, 1), y);
     y = m_from_bits(m, with_sign(m, m_to_bits(m, y), bits));
     return m_select(m, m_icmpc(m, LLVMIntULT, magnitude, 0x3b800000), x, y);
