@@ -76,6 +76,22 @@ struct bl_fill {
     uint64_t height, pitch;     /* pitch in bytes */
 };
 
+/* One piece of work of a batch. */
+enum bl_step_kind { BL_STEP_LAUNCH, BL_STEP_COPY, BL_STEP_FILL, BL_STEP_HOST_CALL, BL_STEP_RECORD, BL_STEP_WAIT };
+struct bl_step {
+    enum bl_step_kind kind;
+    union {
+        struct bl_launch launch;
+        struct bl_copy copy;
+        struct bl_fill fill;
+        struct {
+            void (*function)(void *);
+            void *data;
+        } host;
+        struct bl_fence *fence; /* of the queue's own device */
+    };
+};
+
 enum bl_alloc_kind {
     BL_ALLOC_DEVICE,
     BL_ALLOC_HOST, /* pinned host memory that the device can reach at the same address where the target can */
@@ -126,6 +142,9 @@ struct bl_device_ops {
     enum bl_status (*copy)(struct bl_queue *queue, const struct bl_copy *copy);
     enum bl_status (*fill)(struct bl_queue *queue, const struct bl_fill *fill);
     enum bl_status (*host_call)(struct bl_queue *queue, void (*function)(void *), void *data);
+    /* Puts all steps into the queue as the calls for one would, with nothing of other threads between them. On an error none
+     * is in it. */
+    enum bl_status (*batch)(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error);
     enum bl_status (*queue_wait)(struct bl_queue *queue);  /* until all that is in it has run; helps with the work; BL_FAULT */
     enum bl_status (*queue_query)(struct bl_queue *queue); /* BL_OK or BL_NOT_READY or BL_FAULT */
 

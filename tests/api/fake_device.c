@@ -339,6 +339,25 @@ static enum bl_status fake_host_call(struct bl_queue *queue, void (*function)(vo
     return BL_OK;
 }
 
+static enum bl_status fake_fence_record(struct bl_queue *queue, struct bl_fence *fence);
+
+static enum bl_status fake_batch(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].kind == BL_STEP_LAUNCH)
+            fake_launch(queue, &steps[i].launch, error);
+        else if (steps[i].kind == BL_STEP_COPY)
+            fake_copy(queue, &steps[i].copy);
+        else if (steps[i].kind == BL_STEP_FILL)
+            fake_fill(queue, &steps[i].fill);
+        else if (steps[i].kind == BL_STEP_HOST_CALL)
+            fake_host_call(queue, steps[i].host.function, steps[i].host.data);
+        else if (steps[i].kind == BL_STEP_RECORD)
+            fake_fence_record(queue, steps[i].fence);
+    }
+    return fake.faulted ? BL_FAULT : BL_OK;
+}
+
 static enum bl_status fake_queue_wait(struct bl_queue *queue)
 {
     fake.queue_waits++;
@@ -463,6 +482,7 @@ static const struct bl_device_ops ops = {
     .copy = fake_copy,
     .fill = fake_fill,
     .host_call = fake_host_call,
+    .batch = fake_batch,
     .queue_wait = fake_queue_wait,
     .queue_query = fake_queue_query,
     .fence_create = fake_fence_create,

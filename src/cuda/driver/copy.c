@@ -82,6 +82,21 @@ static bool copy_staged(struct bl_cu_stream *stream, const struct bl_copy *copy,
     return true;
 }
 
+/* Checks both sides of a copy that is not empty, and fills it in. */
+static CUresult check_copy(struct bl_cu_context *context, struct side *to, struct side *from, struct bl_copy *copy)
+{
+    CUresult result = check_side(context, copy, to);
+    if (result == CUDA_SUCCESS)
+        result = check_side(context, copy, from);
+    copy->to = to->address;
+    copy->from = from->address;
+    copy->to_pitch = to->pitch;
+    copy->from_pitch = from->pitch;
+    copy->to_slice_pitch = to->slice;
+    copy->from_slice_pitch = from->slice;
+    return result;
+}
+
 /* The one way to a copy. async: as the call's name says. */
 static CUresult copy_box(CUstream handle, bool async, struct side *to, struct side *from, struct bl_copy *copy)
 {
@@ -91,18 +106,10 @@ static CUresult copy_box(CUstream handle, bool async, struct side *to, struct si
         return result;
     if (!copy->width || !copy->height || !copy->depth)
         return CUDA_SUCCESS;
-    result = check_side(stream->context, copy, to);
-    if (result == CUDA_SUCCESS)
-        result = check_side(stream->context, copy, from);
+    result = check_copy(stream->context, to, from, copy);
     if (result != CUDA_SUCCESS)
         return result;
     const struct bl_device_ops *ops = stream->context->device->device->ops;
-    copy->to = to->address;
-    copy->from = from->address;
-    copy->to_pitch = to->pitch;
-    copy->from_pitch = from->pitch;
-    copy->to_slice_pitch = to->slice;
-    copy->from_slice_pitch = from->slice;
     enum bl_status status = BL_OK;
     bool wait = async ? to->place == PLACE_PAGEABLE || from->place == PLACE_PAGEABLE
                       : to->place != PLACE_DEVICE || from->place != PLACE_DEVICE;
@@ -288,19 +295,36 @@ static CUresult make_side(struct side *side, CUmemorytype type, const void *host
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_3d(CUstream stream, bool async, const CUDA_MEMCPY3D *box)
+/* Both sides of a box and its size, looked up but not checked for their memory. */
+static CUresult make_box(const CUDA_MEMCPY3D *box, struct side *to, struct side *from, struct bl_copy *copy)
 {
     if (!box || box->srcLOD || box->dstLOD)
         return CUDA_ERROR_INVALID_VALUE;
-    struct bl_copy copy = {.width = box->WidthInBytes, .height = box->Height, .depth = box->Depth};
-    struct side to, from;
-    to.place = from.place = PLACE_DEVICE;
-    CUresult result = make_side(&to, box->dstMemoryType, box->dstHost, box->dstDevice, box->dstArray, box->dstPitch, box->dstHeight,
-                                box->dstXInBytes, box->dstY, box->dstZ, &copy);
+    *copy = (struct bl_copy){.width = box->WidthInBytes, .height = box->Height, .depth = box->Depth};
+    to->place = from->place = PLACE_DEVICE;
+    CUresult result = make_side(to, box->dstMemoryType, box->dstHost, box->dstDevice, box->dstArray, box->dstPitch, box->dstHeight,
+                                box->dstXInBytes, box->dstY, box->dstZ, copy);
     if (result == CUDA_SUCCESS)
-        result = make_side(&from, box->srcMemoryType, box->srcHost, box->srcDevice, box->srcArray, box->srcPitch, box->srcHeight,
-                           box->srcXInBytes, box->srcY, box->srcZ, &copy);
+        result = make_side(from, box->srcMemoryType, box->srcHost, box->srcDevice, box->srcArray, box->srcPitch, box->srcHeight,
+                           box->srcXInBytes, box->srcY, box->srcZ, copy);
+    return result;
+}
+
+static CUresult copy_3d(CUstream stream, bool async, const CUDA_MEMCPY3D *box)
+{
+    struct bl_copy copy;
+    struct side to, from;
+    CUresult result = make_box(box, &to, &from, &copy);
     return result == CUDA_SUCCESS ? copy_box(stream, async, &to, &from, &copy) : result;
+}
+
+CUresult bl_cu_copy_resolve(struct bl_cu_context *context, const CUDA_MEMCPY3D *box, struct bl_copy *copy)
+{
+    struct side to, from;
+    CUresult result = make_box(box, &to, &from, copy);
+    if (result != CUDA_SUCCESS || !copy->width || !copy->height || !copy->depth)
+        return result;
+    return check_copy(context, &to, &from, copy);
 }
 
 static CUresult copy_2d(CUstream stream, bool async, const CUDA_MEMCPY2D *box)
@@ -382,6 +406,22 @@ CUresult bl_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *
 
 /* ---- fills -------------------------------------------------------------------------------------------------- */
 
+CUresult bl_cu_fill_resolve(struct bl_cu_context *context, const CUDA_MEMSET_NODE_PARAMS_v2 *given, struct bl_fill *fill)
+{
+    uint64_t row, rest, size, width = given->width, height = given->height, pitch = given->pitch;
+    unsigned each = given->elementSize;
+    if (each != 1 && each != 2 && each != 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (width && height &&
+        (__builtin_mul_overflow(width, each, &row) || __builtin_mul_overflow(pitch, height - 1, &rest) ||
+         __builtin_add_overflow(rest, row, &size) || (height > 1 && pitch < row) || given->dst % each ||
+         (height > 1 && pitch % each) || !bl_cu_range_valid(context, given->dst, size)))
+        return CUDA_ERROR_INVALID_VALUE;
+    *fill = (struct bl_fill){
+        .to = given->dst, .value = given->value, .value_size = each, .width = width, .height = height, .pitch = pitch};
+    return CUDA_SUCCESS;
+}
+
 static CUresult fill(CUstream handle, CUdeviceptr address, size_t pitch, uint32_t value, uint32_t value_size, size_t width,
                      size_t height)
 {
@@ -391,13 +431,12 @@ static CUresult fill(CUstream handle, CUdeviceptr address, size_t pitch, uint32_
         return result;
     if (!width || !height)
         return CUDA_SUCCESS;
-    uint64_t row, rest, size;
-    if (__builtin_mul_overflow((uint64_t)width, value_size, &row) || __builtin_mul_overflow(pitch, height - 1, &rest) ||
-        __builtin_add_overflow(rest, row, &size) || (height > 1 && pitch < row) || address % value_size ||
-        (height > 1 && pitch % value_size) || !bl_cu_range_valid(stream->context, address, size))
-        return CUDA_ERROR_INVALID_VALUE;
-    struct bl_fill request = {
-        .to = address, .value = value, .value_size = value_size, .width = width, .height = height, .pitch = pitch};
+    CUDA_MEMSET_NODE_PARAMS_v2 given = {
+        .dst = address, .pitch = pitch, .value = value, .elementSize = value_size, .width = width, .height = height};
+    struct bl_fill request;
+    result = bl_cu_fill_resolve(stream->context, &given, &request);
+    if (result != CUDA_SUCCESS)
+        return result;
     enum bl_status status = stream->context->device->device->ops->fill(stream->queue, &request);
     bl_cu_stream_touched(stream);
     return bl_cu_result(stream->context, status);

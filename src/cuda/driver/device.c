@@ -248,27 +248,3 @@ CUresult bl_cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, 
     CUresult result = bl_cu_current_quiet(&context);
     return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;
 }
-
-CUresult bl_cuDeviceGraphMemTrim(CUdevice device)
-{
-    return bl_cu_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult bl_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
-{
-    if (!bl_cu_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (!value || attr < CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT || attr > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
-        return CUDA_ERROR_INVALID_VALUE;
-    *(cuuint64_t *)value = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult bl_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
-{
-    if (!bl_cu_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (!value || (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
-}

@@ -45,6 +45,10 @@ enum bl_cu_kind {
     BL_CU_ARRAY,
     BL_CU_POOL,
     BL_CU_LINK,
+    BL_CU_GRAPH,
+    BL_CU_NODE,
+    BL_CU_EXEC,
+    BL_CU_USER_OBJECT,
     BL_CU_KINDS
 };
 
@@ -185,6 +189,9 @@ CUresult bl_cu_stream_new(struct bl_cu_context *context, unsigned flags, int pri
 void bl_cu_stream_free(struct bl_cu_stream *stream); /* out of its context's list already */
 CUresult bl_cu_stream_wait(struct bl_cu_stream *stream);
 
+/* A host function as a call for the device: *call with *data, which frees the data. false: no memory. */
+bool bl_cu_host_function(CUhostFn function, void *user, void (**call)(void *), void **data);
+
 /* ---- memory (allocation.c, memory.c, copy.c, pool.c, array.c) -------------------------------- */
 
 enum bl_cu_memory {
@@ -203,6 +210,7 @@ struct bl_cu_allocation {
     struct bl_cu_context *context;
     struct bl_cu_device *device;
     struct bl_cu_pool *pool;
+    struct bl_cu_graph_memory *graph; /* of an allocation node, or NULL */
     bool sync_memops;
     int read_mostly;
     CUmemLocation preferred, last_prefetch;
@@ -234,6 +242,12 @@ struct bl_cu_array {
 void bl_cu_pools_release(struct bl_cu_device *device); /* gives back what pools keep */
 CUresult bl_cu_free_now(struct bl_cu_context *context, const struct bl_cu_allocation *allocation);
 void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size); /* an allocation of the pool ends */
+
+/* What a copy or fill of a graph asks of the device, checked as the calls are. */
+CUresult bl_cu_copy_resolve(struct bl_cu_context *context, const CUDA_MEMCPY3D *box, struct bl_copy *copy);
+CUresult bl_cu_fill_resolve(struct bl_cu_context *context, const CUDA_MEMSET_NODE_PARAMS_v2 *given, struct bl_fill *fill);
+/* The program frees memory of an allocation node (graph_memory.c); false: it is not allocated now. */
+bool bl_cu_graph_memory_release(struct bl_cu_graph_memory *memory);
 
 /* ---- events (event.c) ------------------------------------------------------------------------ */
 
@@ -303,6 +317,7 @@ struct bl_cu_variable {
 };
 CUresult bl_cu_module_new(struct bl_cu_context *context, const struct bl_cu_code *code, const char *name,
                           struct bl_cu_module **module, struct bl_error *error);
+extern atomic_uint bl_cu_modules_gone;                /* counts modules that went away */
 void bl_cu_module_free(struct bl_cu_module *module); /* unpublished, out of its context's list */
 CUresult bl_cu_module_function(struct bl_cu_module *module, const char *name, struct bl_cu_function **function);
 CUresult bl_cu_module_variable(struct bl_cu_module *module, const char *name, struct bl_cu_variable *copy);
@@ -339,6 +354,11 @@ CUresult bl_cu_kernel_function(struct bl_cu_kernel *kernel, struct bl_cu_context
 void bl_cu_library_forget(struct bl_cu_library *library, struct bl_cu_module *module);
 
 /* ---- launches (launch.c) ----------------------------------------------------------------------- */
+
+/* Whether the device takes a launch of this shape; compiles the kernel the first time. */
+CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_launch *launch);
+/* Fills a parameter buffer of function->param_bytes as cuLaunchKernel's last two arguments say. */
+CUresult bl_cu_launch_params(const struct bl_cu_function *function, void *const *params, void *const *extra, uint8_t *out);
 
 struct bl_cu_legacy_launch {
     uint32_t block[3], shared, size;

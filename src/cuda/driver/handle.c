@@ -1,6 +1,6 @@
 /* The table of handles: a value that a program gives is looked up here and never followed as a pointer, so null, stale and
  * foreign handles are found out. Called by all files of libcuda. */
-#include "cuda/driver/driver.h"
+#include "cuda/driver/graph.h"
 
 _Atomic(struct bl_cu_slot *) bl_cu_chunks[BL_CU_CHUNK];
 
@@ -19,6 +19,10 @@ static const size_t sizes[BL_CU_KINDS] = {
     [BL_CU_ARRAY] = sizeof(struct bl_cu_array),
     [BL_CU_POOL] = 512, /* checked in pool.c */
     [BL_CU_LINK] = 256, /* checked in link_api.c */
+    [BL_CU_GRAPH] = sizeof(struct bl_cu_graph),
+    [BL_CU_NODE] = sizeof(struct bl_cu_node),
+    [BL_CU_EXEC] = sizeof(struct bl_cu_exec),
+    [BL_CU_USER_OBJECT] = sizeof(struct bl_cu_user_object),
 };
 
 static struct bl_cu_slot *slot_of(uint32_t index)

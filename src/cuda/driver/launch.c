@@ -21,7 +21,7 @@ static CUresult read_extra(void *const *extra, const void **buffer, size_t *size
     return CUDA_SUCCESS;
 }
 
-static CUresult fill_params(const struct bl_cu_function *function, void *const *params, void *const *extra, uint8_t *out)
+CUresult bl_cu_launch_params(const struct bl_cu_function *function, void *const *params, void *const *extra, uint8_t *out)
 {
     if (params) {
         for (uint32_t i = 0; i < function->param_count; i++) {
@@ -86,6 +86,19 @@ static CUresult check_cooperative(struct bl_cu_function *function, const struct 
     return ctas > (uint64_t)each * (unsigned)device->props.multiprocessors ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
 }
 
+CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_launch *launch)
+{
+    uint64_t threads;
+    CUresult result = check_shape(&function->module->context->device->device->props, launch, &threads);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_function_attr(function);
+    if (result == CUDA_SUCCESS)
+        result = check_function(function, launch, threads);
+    if (result == CUDA_SUCCESS && launch->cooperative)
+        result = check_cooperative(function, launch, threads);
+    return result;
+}
+
 /* ---- the launch ----------------------------------------------------------------------------------------- */
 
 static CUresult submit(struct bl_cu_stream *stream, struct bl_cu_function *function, const struct bl_launch *launch)
@@ -116,21 +129,14 @@ static CUresult launch_with(CUstream handle, const void *function_handle, struct
         return result;
     if (function->module->context != stream->context)
         return CUDA_ERROR_INVALID_CONTEXT;
-    uint64_t threads;
-    result = check_shape(&stream->context->device->device->props, launch, &threads);
-    if (result == CUDA_SUCCESS)
-        result = bl_cu_function_attr(function);
-    if (result == CUDA_SUCCESS)
-        result = check_function(function, launch, threads);
-    if (result == CUDA_SUCCESS && launch->cooperative)
-        result = check_cooperative(function, launch, threads);
+    result = bl_cu_launch_check(function, launch);
     if (result != CUDA_SUCCESS)
         return result;
     uint8_t space[PARAMS_ON_STACK] __attribute__((aligned(16)));
     uint8_t *buffer = space;
     if (function->param_bytes > sizeof(space) && !(buffer = bl_malloc(function->param_bytes)))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    result = fill_params(function, params, extra, buffer);
+    result = bl_cu_launch_params(function, params, extra, buffer);
     if (result == CUDA_SUCCESS) {
         launch->kernel = function->kernel;
         launch->params = buffer;

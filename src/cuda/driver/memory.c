@@ -84,6 +84,8 @@ CUresult bl_cuMemFree_v2(CUdeviceptr address)
     result = bl_cu_synchronize(found.context); /* a kernel may still use it: freeing waits, as documented */
     if (result == CUDA_ERROR_NOT_PERMITTED)
         return result;
+    if (found.graph)
+        return bl_cu_graph_memory_release(found.graph) ? result : CUDA_ERROR_INVALID_VALUE;
     if (!bl_cu_allocation_remove(address, found.memory, &found))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult freed = bl_cu_free_now(found.context, &found);

@@ -31,8 +31,11 @@ CUresult bl_cu_module_new(struct bl_cu_context *context, const struct bl_cu_code
     return CUDA_SUCCESS;
 }
 
+atomic_uint bl_cu_modules_gone;
+
 void bl_cu_module_free(struct bl_cu_module *module)
 {
+    atomic_fetch_add(&bl_cu_modules_gone, 1);
     if (module->library)
         bl_cu_library_forget(module->library, module);
     while (module->functions) {

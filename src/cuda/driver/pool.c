@@ -209,7 +209,7 @@ CUresult bl_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
         return CUDA_SUCCESS;
     if (!bl_cu_allocation_find(address, &allocation) || allocation.base != address || allocation.memory != BL_CU_DEVICE_MEMORY)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!allocation.pool) /* of cuMemAlloc */
+    if (!allocation.pool) /* of cuMemAlloc, or of a graph */
         return bl_cuMemFree_v2(address);
     if (!bl_cu_allocation_remove(address, BL_CU_DEVICE_MEMORY, &allocation))
         return CUDA_ERROR_INVALID_VALUE;

@@ -278,6 +278,18 @@ static void run_callback(void *data)
     in_host_function = false;
 }
 
+bool bl_cu_host_function(CUhostFn function, void *user, void (**call)(void *), void **data)
+{
+    struct callback *callback = bl_calloc(1, sizeof(*callback));
+    if (!callback)
+        return false;
+    callback->host_function = function;
+    callback->data = user;
+    *call = run_callback;
+    *data = callback;
+    return true;
+}
+
 static CUresult add_callback(const struct callback *what)
 {
     struct bl_cu_stream *found;

@@ -280,6 +280,7 @@ static const struct bl_device_ops ops = {
     .copy = bl_cpu_copy,
     .fill = bl_cpu_fill,
     .host_call = bl_cpu_host_call,
+    .batch = bl_cpu_batch,
     .queue_wait = bl_cpu_queue_wait,
     .queue_query = bl_cpu_queue_query,
     .fence_create = bl_cpu_fence_create,

@@ -382,6 +382,33 @@ enum bl_status bl_cpu_host_call(struct bl_queue *queue, void (*function)(void *)
     return BL_OK;
 }
 
+static enum bl_status one_step(struct bl_queue *queue, const struct bl_step *step, struct bl_error *error)
+{
+    switch (step->kind) {
+    case BL_STEP_LAUNCH:
+        return bl_cpu_launch(queue, &step->launch, error);
+    case BL_STEP_COPY:
+        return bl_cpu_copy(queue, &step->copy);
+    case BL_STEP_FILL:
+        return bl_cpu_fill(queue, &step->fill);
+    case BL_STEP_HOST_CALL:
+        return bl_cpu_host_call(queue, step->host.function, step->host.data);
+    case BL_STEP_RECORD:
+        return bl_cpu_fence_record(queue, step->fence);
+    case BL_STEP_WAIT:
+        return bl_cpu_fence_wait_queue(queue, step->fence);
+    }
+    return BL_INVALID;
+}
+
+enum bl_status bl_cpu_batch(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error)
+{
+    enum bl_status status = BL_OK;
+    for (size_t i = 0; i < count && status == BL_OK; i++)
+        status = one_step(queue, &steps[i], error);
+    return status;
+}
+
 /* ---- queues ------------------------------------------------------------------------------------- */
 
 enum bl_status bl_cpu_queue_create(struct bl_device *device, int priority, struct bl_queue **result)
