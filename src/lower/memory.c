@@ -142,6 +142,27 @@ static bool load_from_var(struct bl_lower *l, const struct bl_ptx_instr *i, cons
     return true;
 }
 
+/* A strong access of a vector of at most 64 bits is one access of an integer: threads that meet in memory by such a pair, a value
+ * and its state, count on never seeing half of a store, and a GPU never shows it. VOID: nothing to join. */
+static enum bl_kir_type joined_type(const struct bl_kir_attr *attr)
+{
+    uint32_t bits = bl_kir_type_bits(attr->type) * attr->vec;
+    return attr->order != BL_KIR_WEAK && attr->vec > 1 && bits <= 64 ? bl_kir_type_int(bits) : BL_KIR_VOID;
+}
+
+static void load_joined(struct bl_lower *l, const struct bl_ptx_instr *i, struct bl_kir_attr attr, struct bl_kir_value *base)
+{
+    enum bl_kir_type part = attr.type, whole = joined_type(&attr);
+    uint32_t count = attr.vec;
+
+    attr.type = (uint8_t)whole;
+    attr.vec = 1;
+    struct bl_kir_value *value = bl_lower_op(l, BL_KIR_OP_load, &attr, whole, base, NULL, NULL);
+    struct bl_kir_instr *parts = bl_lower_unpack(l, value, part);
+    for (uint32_t n = 0; n < count; n++)
+        bl_lower_write(l, element(&i->operands[0], n), parts->results[n], bl_lower_is_signed(i->types[0]));
+}
+
 bool bl_lower_ld(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     enum bl_kir_type type = bl_lower_type(i->types[0]), types[8];
@@ -161,6 +182,9 @@ bool bl_lower_ld(struct bl_lower *l, const struct bl_ptx_instr *i)
     if (address.kind == BL_LOWER_ENTRY) {
         attr = (struct bl_kir_attr){.imm = attr.imm, .type = attr.type, .vec = attr.vec, .align = attr.align};
         load = bl_kir_emit(&l->b, BL_KIR_OP_param, &attr, attr.vec, types, 0, NULL);
+    } else if (joined_type(&attr) != BL_KIR_VOID) {
+        load_joined(l, i, attr, address.base);
+        return true;
     } else {
         load = bl_kir_emit(&l->b, BL_KIR_OP_load, &attr, attr.vec, types, 1, &address.base);
     }
@@ -200,6 +224,11 @@ bool bl_lower_st(struct bl_lower *l, const struct bl_ptx_instr *i)
     operands[0] = address.base;
     for (uint32_t n = 0; n < attr.vec; n++)
         operands[1 + n] = bl_lower_read(l, element(&i->operands[1], n), type);
+    if (joined_type(&attr) != BL_KIR_VOID) {
+        operands[1] = bl_lower_pack(l, joined_type(&attr), attr.vec, &operands[1]);
+        attr.type = (uint8_t)joined_type(&attr);
+        attr.vec = 1;
+    }
     bl_kir_emit(&l->b, BL_KIR_OP_store, &attr, 0, NULL, attr.vec + 1u, operands);
     return true;
 }
