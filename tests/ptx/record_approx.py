@@ -20,7 +20,8 @@ from record_math import Driver, HEAD
 
 FORMS = [f'{f}.approx.{ftz}f32' for f in ('rcp', 'rsqrt', 'sqrt', 'ex2', 'lg2', 'sin', 'cos') for ftz in ('ftz.', '')] + [
     'tanh.approx.f32', 'rcp.approx.ftz.f64', 'rsqrt.approx.ftz.f64', 'div.approx.ftz.f32', 'div.approx.f32', 'div.full.ftz.f32',
-    'div.full.f32', 'ex2.approx.f16', 'tanh.approx.f16', 'ex2.approx.ftz.bf16', 'tanh.approx.bf16']
+    'div.full.f32', 'ex2.approx.f16', 'tanh.approx.f16', 'ex2.approx.ftz.bf16', 'tanh.approx.bf16', 'ex2.approx.f16x2', 'tanh.approx.f16x2',
+    'ex2.approx.ftz.bf16x2', 'tanh.approx.bf16x2', 'rsqrt.approx.f64']
 SPREAD, SPREAD_SETS = 2654435761, 64
 
 
@@ -35,6 +36,8 @@ def evaluate(form):
     if form.endswith('f64'):
         return (f'mul.lo.u32 %t, %x, 747796405;\nmov.b64 %d, {{%t, %x}};\n{form} %d, %d;\nmov.b64 {{%t, %y}}, %d;\n'
                 'xor.b32 %y, %y, %t;\n')
+    if form.endswith('x2'):
+        return f'{form} %y, %x;\n'
     if is_small(form):
         return f'cvt.u16.u32 %h, %x;\n{form} %h, %h;\ncvt.u32.u16 %y, %h;\n'
     return f'mov.b32 %f, %x;\n{form} %f, %f;\nmov.b32 %y, %f;\n'
