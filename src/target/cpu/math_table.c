@@ -35,7 +35,11 @@ static const struct table rcp_table = BL_TABLE(rcp, 13, 2023, -1, 1), rsqrt_tabl
 
 /* ---- looking up --------------------------------------------------------------------------------- */
 
-enum { TABLE_LIMIT = 128, REGISTER = 16 /* numbers of 32 bits in 512 */ };
+enum {
+    TABLE_LIMIT = 128,
+    REGISTER = 16,    /* numbers of 32 bits in 512 */
+    INLINE_CALLS = 8, /* of one function in a module */
+};
 
 /* Of two registers' numbers those at index mod 32, for 16 lanes. */
 static LLVMValueRef permute(struct bl_math *m, const LLVMValueRef *registers, LLVMValueRef index)
@@ -447,19 +451,20 @@ static LLVMValueRef function_of_unit(struct bl_math *m, enum bl_kir_op op, LLVMV
     }
 }
 
-/* An LLVM function of the module, made when first needed: hundreds of instructions, too many for each place. It has the attributes
- * of the function that is being generated. */
+/* An LLVM function of the module, made when first needed. It has the attributes of the function that is being generated. */
 static LLVMValueRef new_function(struct bl_math *m, enum bl_kir_op op, const char *name, LLVMTypeRef type)
 {
     LLVMBuilderRef outer = m->cg->builder;
     LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInsertBlock(outer)), x, y;
     LLVMValueRef function = LLVMAddFunction(m->cg->module, name, type);
+    unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", strlen("noinline"));
     unsigned count = LLVMGetAttributeCountAtIndex(caller, LLVMAttributeFunctionIndex);
     LLVMAttributeRef *attributes = BL_NEW_ARRAY(m->cg->arena, LLVMAttributeRef, count + 1);
 
     LLVMGetAttributesAtIndex(caller, LLVMAttributeFunctionIndex, attributes);
     for (unsigned i = 0; i < count; i++)
-        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attributes[i]);
+        if (!LLVMIsEnumAttribute(attributes[i]) || LLVMGetEnumAttributeKind(attributes[i]) != noinline_kind)
+            LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attributes[i]);
     LLVMSetLinkage(function, LLVMInternalLinkage);
     m->cg->builder = LLVMCreateBuilderInContext(m->cg->context);
     LLVMPositionBuilderAtEnd(m->cg->builder, LLVMAppendBasicBlockInContext(m->cg->context, function, "entry"));
@@ -471,10 +476,21 @@ static LLVMValueRef new_function(struct bl_math *m, enum bl_kir_op op, const cha
     return function;
 }
 
+/* A kernel that calls often compiles faster and is smaller without copies of some 200 instructions in each place. */
+static void limit_copies(struct bl_math *m, LLVMValueRef function)
+{
+    unsigned calls = 0, kind = LLVMGetEnumAttributeKindForName("noinline", strlen("noinline"));
+
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use && calls <= INLINE_CALLS; use = LLVMGetNextUse(use))
+        calls++;
+    if (calls > INLINE_CALLS)
+        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(m->cg->context, kind, 0));
+}
+
 LLVMValueRef bl_math_table_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
 {
     LLVMTypeRef argument = m_f32_type(m), type = LLVMFunctionType(argument, &argument, 1, false);
-    LLVMValueRef function;
+    LLVMValueRef function, call;
     char name[48];
 
     if (op != BL_KIR_OP_frcp && op != BL_KIR_OP_fsqrt && (op < BL_KIR_OP_frsqrt || op > BL_KIR_OP_ftanh))
@@ -483,5 +499,7 @@ LLVMValueRef bl_math_table_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRe
     function = LLVMGetNamedFunction(m->cg->module, name);
     if (!function)
         function = new_function(m, op, name, type);
-    return LLVMBuildCall2(m->cg->builder, type, function, &x, 1, "");
+    call = LLVMBuildCall2(m->cg->builder, type, function, &x, 1, "");
+    limit_copies(m, function);
+    return call;
 }
