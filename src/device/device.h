@@ -105,6 +105,30 @@ struct bl_module_source {
     /* extern variables and functions of other modules are not resolved here (linking comes before) */
 };
 
+/* What a texture or surface object reads and writes: texels in device memory. */
+enum bl_texel { BL_TEXEL_U8, BL_TEXEL_S8, BL_TEXEL_U16, BL_TEXEL_S16, BL_TEXEL_U32, BL_TEXEL_S32, BL_TEXEL_F16, BL_TEXEL_F32 };
+enum bl_texture_address { BL_TEXTURE_WRAP, BL_TEXTURE_CLAMP, BL_TEXTURE_MIRROR, BL_TEXTURE_BORDER };
+enum { BL_TEXTURE_LEVELS = 16 };
+struct bl_texture_level {
+    uint64_t base, pitch, slice;   /* bytes from row to row, from slice (or layer, or face) to slice */
+    uint32_t width, height, depth; /* texels; at least 1 each */
+};
+struct bl_texture {
+    bool surface;
+    bool buffer; /* linear memory: a fetch outside gives zeros */
+    enum bl_texel format;
+    uint32_t channels; /* 1, 2 or 4 */
+    uint32_t layers;   /* at least 1; of a cube map six a cube */
+    uint32_t level_count;
+    struct bl_texture_level levels[BL_TEXTURE_LEVELS];
+    enum bl_texture_address address[3];
+    bool linear, level_linear; /* filters in a level, between two levels */
+    bool normalized_coordinates;
+    bool normalized_read; /* 8- and 16-bit integers read as 0 to 1 or -1 to 1 */
+    bool srgb;
+    float border[4], level_bias, level_min, level_max;
+};
+
 /* Bytes of stack a thread, of the printf FIFO, of the device malloc heap. */
 enum bl_device_limit { BL_LIMIT_STACK, BL_LIMIT_PRINTF, BL_LIMIT_HEAP };
 
@@ -161,6 +185,11 @@ struct bl_device_ops {
     /* The first fault since the last reset; false: none. */
     bool (*fault)(struct bl_device *device, struct bl_fault *fault);
     void (*reset)(struct bl_device *device); /* drops faults, and work not yet begun */
+
+    /* NULL: the device has no textures. The handle is what kernels are given; never 0. The texels stay the caller's. */
+    enum bl_status (*texture_create)(struct bl_device *device, const struct bl_texture *texture, uint64_t *handle,
+                                     struct bl_error *error);
+    void (*texture_destroy)(struct bl_device *device, uint64_t handle);
 
     enum bl_status (*occupancy)(struct bl_device_kernel *kernel, uint32_t block_threads, uint32_t dynamic_shared,
                                 uint32_t *ctas_per_multiprocessor);

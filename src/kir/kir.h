@@ -111,6 +111,36 @@ enum bl_kir_atom {
     BL_KIR_ATOM_FMIN,
     BL_KIR_ATOM_FMAX
 };
+/* What a texture or surface op does: attr.imm is BL_KIR_IMAGE(action, geometry, as_int, part, bytes, outside). */
+enum bl_kir_image_action {
+    BL_KIR_IMAGE_FETCH,     /* at float coordinates, of the base level */
+    BL_KIR_IMAGE_FETCH_INT, /* at integer texels, never filtered */
+    BL_KIR_IMAGE_LEVEL,     /* the level follows the coordinates */
+    BL_KIR_IMAGE_GRAD,      /* two gradients of as many numbers as coordinates follow */
+    BL_KIR_IMAGE_GATHER,    /* `part` of the four texels of a bilinear footprint */
+    BL_KIR_IMAGE_LOAD,      /* the rest are of surfaces: x in bytes; `bytes` in all */
+    BL_KIR_IMAGE_STORE,
+};
+enum bl_kir_image_geometry {
+    BL_KIR_IMAGE_1D,
+    BL_KIR_IMAGE_2D,
+    BL_KIR_IMAGE_3D,
+    BL_KIR_IMAGE_A1D, /* arrays of layers: the layer stands before the coordinates */
+    BL_KIR_IMAGE_A2D,
+    BL_KIR_IMAGE_CUBE,
+    BL_KIR_IMAGE_ACUBE,
+};
+enum bl_kir_image_outside { BL_KIR_IMAGE_TRAP, BL_KIR_IMAGE_CLAMP, BL_KIR_IMAGE_ZERO }; /* surfaces: what lies outside */
+#define BL_KIR_IMAGE(action, geometry, as_int, part, bytes, outside)                                                               \
+    ((uint64_t)(action) | (uint64_t)(geometry) << 4 | (uint64_t)(as_int) << 8 | (uint64_t)(part) << 12 | (uint64_t)(bytes) << 16 | \
+     (uint64_t)(outside) << 24)
+#define BL_KIR_IMAGE_ACTION(code) ((enum bl_kir_image_action)((code)&15))
+#define BL_KIR_IMAGE_GEOMETRY(code) ((enum bl_kir_image_geometry)((code) >> 4 & 15))
+#define BL_KIR_IMAGE_AS_INT(code) (((code) >> 8 & 1) != 0)
+#define BL_KIR_IMAGE_PART(code) ((uint32_t)((code) >> 12 & 15))
+#define BL_KIR_IMAGE_BYTES(code) ((uint32_t)((code) >> 16 & 255))
+#define BL_KIR_IMAGE_OUTSIDE(code) ((enum bl_kir_image_outside)((code) >> 24 & 3))
+
 enum bl_kir_shfl { BL_KIR_SHFL_UP, BL_KIR_SHFL_DOWN, BL_KIR_SHFL_BFLY, BL_KIR_SHFL_IDX };
 enum bl_kir_vote { BL_KIR_VOTE_ALL, BL_KIR_VOTE_ANY, BL_KIR_VOTE_UNI, BL_KIR_VOTE_BALLOT, BL_KIR_VOTE_POPC };
 enum bl_kir_prmt {

@@ -110,6 +110,8 @@ static const struct {
     [BL_KIR_OP_reduce] = {ACCESS | F(ATOM) | F(ROUND) | F(FTZ) | F(NAN), F(SPACE) | F(TYPE) | F(ATOM)},
     [BL_KIR_OP_fence] = {F(ORDER) | F(SCOPE), F(ORDER) | F(SCOPE)},
     [BL_KIR_OP_prefetch] = {ACCESS, F(SPACE)},
+    [BL_KIR_OP_texture] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
+    [BL_KIR_OP_surface] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
     [BL_KIR_OP_shfl] = {F(SHFL), F(SHFL)},
     [BL_KIR_OP_vote] = {F(VOTE), F(VOTE)},
     [BL_KIR_OP_redux] = {F(ATOM) | F(TYPE) | F(NAN), F(ATOM)},

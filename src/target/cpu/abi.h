@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define BL_CPU_ABI 3
+#define BL_CPU_ABI 4
 enum {
     BL_WARP = 32,
     BL_CPU_GUARD = 64 << 10,  /* bytes below a stack */
@@ -46,7 +46,10 @@ struct bl_cpu_helpers {
     uint64_t (*globaltimer)(struct bl_cpu_warp *warp); /* ns since the epoch */
     /* Any other external device function (cudaDeviceSynchronize, cnpGetParameterBufferV2, …): the generated code stores
      * nothing and faults with its name; room for later. */
-    void *reserved[8];
+    void *reserved[7];
+    /* A texture or surface op. code: BL_KIR_IMAGE of kir.h. words and results: one array of 32 after another. */
+    void (*image)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *objects, const uint32_t *words,
+                  uint32_t *results);
 };
 
 /* One running warp. Everything that is the same for a CTA is repeated here, so that code needs one pointer. */

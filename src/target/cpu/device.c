@@ -254,6 +254,7 @@ static void destroy(struct bl_device *base)
     struct bl_cpu_device *device = (struct bl_cpu_device *)base;
 
     bl_cpu_runner_destroy(device);
+    bl_cpu_textures_free(device);
     bl_cpu_memory_destroy(device->memory);
     bl_free(device);
 }
@@ -293,6 +294,8 @@ static const struct bl_device_ops ops = {
     .device_wait = bl_cpu_device_wait,
     .fault = bl_cpu_fault,
     .reset = bl_cpu_reset,
+    .texture_create = bl_cpu_texture_create,
+    .texture_destroy = bl_cpu_texture_destroy,
     .occupancy = bl_cpu_occupancy,
     .set_limit = bl_cpu_set_limit,
     .get_limit = bl_cpu_get_limit,

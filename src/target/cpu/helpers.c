@@ -32,4 +32,5 @@ const struct bl_cpu_helpers bl_cpu_helpers = {
     .assertfail = bl_cpu_help_assert,
     .clock = help_clock,
     .globaltimer = help_globaltimer,
+    .image = bl_cpu_help_image,
 };

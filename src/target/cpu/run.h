@@ -331,6 +331,8 @@ void bl_cpu_help_assert(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t
                         const uint32_t *line, const uint64_t *function);
 void bl_cpu_help_printf(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *format, const uint64_t *args, uint32_t *results);
 void bl_cpu_help_malloc(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *sizes, uint64_t *results);
+void bl_cpu_help_image(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *objects, const uint32_t *words,
+                       uint32_t *results);
 void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *blocks);
 
 /* fault.c */

@@ -14,7 +14,17 @@ struct bl_cpu_device {
     struct bl_device base; /* first */
     struct bl_cpu_memory *memory;
     struct bl_cpu_runner *runner; /* queues, workers, limits, printf FIFO, heap */
+    struct bl_cpu_textures *textures; /* texture.c; NULL until the first */
 };
+
+/* ---- textures (texture.c, texel.c) ------------------------------------------------------------ */
+
+enum bl_status bl_cpu_texture_create(struct bl_device *device, const struct bl_texture *texture, uint64_t *handle,
+                                     struct bl_error *error);
+void bl_cpu_texture_destroy(struct bl_device *device, uint64_t handle);
+void bl_cpu_textures_free(struct bl_cpu_device *device);
+/* One thread's fetch. code: BL_KIR_IMAGE of kir.h. words: coordinates and the like, each BL_WARP after the one before. */
+void bl_cpu_texture_fetch(const struct bl_texture *texture, uint32_t code, const uint32_t *words, uint32_t result[4]);
 
 /* ---- code (module.c, loader.c, client.c, cache.c) ------------------------------------------- */
 

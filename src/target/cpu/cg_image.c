@@ -1,0 +1,40 @@
+/* Textures and surfaces: a call of the runtime for all lanes, operands and results by way of memory. */
+#include "target/cpu/function.h"
+
+enum { MOST_WORDS = 16, MOST_RESULTS = 4 };
+
+static LLVMValueRef place(struct bl_cg_func *f, LLVMTypeRef vector, LLVMValueRef array, uint32_t n)
+{
+    return bl_cg_element(f, vector, array, LLVMConstInt(LLVMInt64TypeInContext(f->cg->context), n, false));
+}
+
+/* One for all such ops of a function. */
+static void find_arrays(struct bl_cg_func *f, LLVMTypeRef words)
+{
+    if (f->image_objects)
+        return;
+    f->image_objects = bl_cg_array(f, LLVMVectorType(LLVMInt64TypeInContext(f->cg->context), BL_WARP), "objects");
+    f->image_words = bl_cg_array(f, LLVMArrayType(words, MOST_WORDS), "words");
+    f->image_results = bl_cg_array(f, LLVMArrayType(words, MOST_RESULTS), "results");
+}
+
+bool bl_cg_image(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    if (i->op != BL_KIR_OP_texture && i->op != BL_KIR_OP_surface)
+        return false;
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(f->cg->context), words = LLVMVectorType(i32, BL_WARP);
+    LLVMValueRef objects = bl_cg_vector(f, i->operands[0]);
+    if (i->operand_count - 1 > MOST_WORDS || i->result_count > MOST_RESULTS)
+        return false;
+    find_arrays(f, words);
+    LLVMValueRef arguments[5] = {bl_cg_mask_bits(f, f->at->mask), LLVMConstInt(i32, i->attr->imm, false), f->image_objects,
+                                 f->image_words, f->image_results};
+    LLVMBuildStore(b, objects, arguments[2]);
+    for (uint32_t o = 1; o < i->operand_count; o++)
+        LLVMBuildStore(b, bl_cg_vector(f, i->operands[o]), place(f, words, arguments[3], o - 1));
+    BL_CG_HELPER(f, image, LLVMVoidTypeInContext(f->cg->context), 5, arguments);
+    for (uint32_t r = 0; r < i->result_count; r++)
+        bl_cg_define_vector(f, i->results[r], LLVMBuildLoad2(b, words, place(f, words, arguments[4], r), ""));
+    return true;
+}
