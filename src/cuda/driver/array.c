@@ -1,5 +1,5 @@
-/* CUDA arrays as pitched device memory: creating, describing, destroying. Copies are in copy.c; textures and surfaces on
- * arrays are not there yet. */
+/* CUDA arrays as pitched device memory: creating, describing, destroying. Copies are in copy.c, textures and
+ * surfaces in texture.c. */
 #include "cuda/driver/driver.h"
 
 enum { ROW_ALIGN = 512 };

@@ -211,6 +211,7 @@ static void context_stop(struct bl_cu_context *context)
         bl_cu_module_free(module);
     }
     bl_cu_events_drop(context);
+    bl_cu_textures_drop(context);
     drop_streams(context);
     struct bl_cu_allocation allocation;
     while (bl_cu_allocation_take(context, &allocation))

@@ -239,6 +239,8 @@ struct bl_cu_array {
     unsigned element;            /* bytes */
 };
 
+void bl_cu_textures_drop(struct bl_cu_context *context); /* texture.c: those of a context that is going away */
+
 void bl_cu_pools_release(struct bl_cu_device *device); /* gives back what pools keep */
 CUresult bl_cu_free_now(struct bl_cu_context *context, const struct bl_cu_allocation *allocation);
 void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size); /* an allocation of the pool ends */

@@ -435,7 +435,7 @@ struct cudaChannelFormatDesc bl_rt_cudaCreateChannelDesc(int x, int y, int z, in
     return (struct cudaChannelFormatDesc){x, y, z, w, kind};
 }
 
-static bool array_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *made)
+bool bl_rt_array_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *made)
 {
     made->NumChannels = !!desc->x + !!desc->y + !!desc->z + !!desc->w;
     bool right = desc->x && (!desc->y || desc->y == desc->x) && (!desc->z || (desc->z == desc->x && desc->y)) &&
@@ -463,7 +463,7 @@ cudaError_t bl_rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannel
     CUDA_ARRAY3D_DESCRIPTOR made = {.Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
     if (!array || !desc)
         return cudaErrorInvalidValue;
-    if (!array_format(desc, &made))
+    if (!bl_rt_array_format(desc, &made))
         return cudaErrorInvalidChannelDescriptor;
     BL_RT_ENTER();
     return bl_rt_error(cuArray3DCreate((CUarray *)array, &made));
@@ -481,6 +481,20 @@ cudaError_t bl_rt_cudaFreeArray(cudaArray_t array)
     return array ? bl_rt_error(cuArrayDestroy((CUarray)array)) : cudaSuccess;
 }
 
+struct cudaChannelFormatDesc bl_rt_channel_desc(CUarray_format format, unsigned channels)
+{
+    bool is_float = format == CU_AD_FORMAT_FLOAT || format == CU_AD_FORMAT_HALF;
+    bool is_signed =
+        format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT32;
+    int bits = format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8                                    ? 8
+               : format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_HALF ? 16
+                                                                                                                             : 32;
+    return (struct cudaChannelFormatDesc){bits, channels > 1 ? bits : 0, channels > 2 ? bits : 0, channels > 3 ? bits : 0,
+                                          is_float    ? cudaChannelFormatKindFloat
+                                          : is_signed ? cudaChannelFormatKindSigned
+                                                      : cudaChannelFormatKindUnsigned};
+}
+
 cudaError_t bl_rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent, unsigned int *flags,
                                    cudaArray_t array)
 {
@@ -495,15 +509,7 @@ cudaError_t bl_rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cu
         *flags = found.Flags;
     if (!desc)
         return cudaSuccess;
-    int bits = (int)(element_size(array) / found.NumChannels * 8);
-    bool is_float = found.Format == CU_AD_FORMAT_FLOAT || found.Format == CU_AD_FORMAT_HALF;
-    bool is_signed = found.Format == CU_AD_FORMAT_SIGNED_INT8 || found.Format == CU_AD_FORMAT_SIGNED_INT16 ||
-                     found.Format == CU_AD_FORMAT_SIGNED_INT32;
-    *desc = (struct cudaChannelFormatDesc){bits, found.NumChannels > 1 ? bits : 0, found.NumChannels > 2 ? bits : 0,
-                                           found.NumChannels > 3 ? bits : 0,
-                                           is_float    ? cudaChannelFormatKindFloat
-                                           : is_signed ? cudaChannelFormatKindSigned
-                                                       : cudaChannelFormatKindUnsigned};
+    *desc = bl_rt_channel_desc(found.Format, found.NumChannels);
     return cudaSuccess;
 }
 

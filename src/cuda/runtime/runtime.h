@@ -65,6 +65,11 @@ cudaError_t bl_rt_symbol(const void *symbol, CUdeviceptr *address, size_t *size)
 /* Copies in the order of stream; waits for the end where `wait`. */
 cudaError_t bl_rt_copy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, CUstream stream, bool wait);
 
+/* The driver's format of a channel description; false: there is none. */
+bool bl_rt_array_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *made);
+/* The description of a driver's format. */
+struct cudaChannelFormatDesc bl_rt_channel_desc(CUarray_format format, unsigned channels);
+
 #include "rt_api.h" /* made by gen_api.py */
 
 #endif
