@@ -83,6 +83,8 @@ static bool has_header(struct bl_ptx_parser *p)
         bl_ptx_expected(p, ".version");
     else if (!p->module->target.size)
         bl_ptx_expected(p, ".target");
+    else if (!p->module->address_size && p->module->version < 23)
+        p->module->address_size = 64; /* there was no such directive yet: addresses are as wide as the program's */
     else if (!p->module->address_size)
         bl_ptx_wrong(p, p->token.loc, BL_UNSUPPORTED,
                      "expected .address_size 64 before this: without it addresses have 32 bits, which are not supported");

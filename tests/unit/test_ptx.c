@@ -545,6 +545,21 @@ static void places_of_faults(void **state)
     (void)state;
 }
 
+/* .address_size came with PTX 2.3. */
+static void old_headers_have_64_bits(void **state)
+{
+    struct bl_arena arena;
+    struct bl_error error = BL_ERROR_INIT;
+    struct bl_ptx_module *module;
+
+    bl_arena_init(&arena);
+    assert_int_equal(bl_ptx_parse(&arena, bl_sv(".version 1.4\n.target sm_13\n.entry k { exit; }"), "x.ptx", 0, &module, &error),
+                     BL_OK);
+    assert_int_equal(module->address_size, 64);
+    bl_arena_cleanup(&arena);
+    (void)state;
+}
+
 static void headers_that_are_refused(void **state)
 {
     static const struct {
@@ -737,6 +752,7 @@ int main(void)
         cmocka_unit_test(lazy_bodies),
         cmocka_unit_test(places_of_faults),
         cmocka_unit_test(headers_that_are_refused),
+        cmocka_unit_test(old_headers_have_64_bits),
         cmocka_unit_test(several_faults_are_listed),
         cmocka_unit_test(deep_and_long_texts),
         cmocka_unit_test(damaged_texts),
