@@ -1,6 +1,7 @@
 /* Calls: of functions of the unit, of runtime functions by name, and by number. A device function is an internal LLVM
  * function (warp, lanes as i32, frame as i64, one vector a parameter); it gives a struct of the lanes that are left (where
  * it may end some) and one vector a result. */
+#include "target/cpu/cg_image.h"
 #include "target/cpu/function.h"
 
 static LLVMTypeRef int_type(const struct bl_cg_func *f, unsigned bits)
@@ -245,7 +246,7 @@ bool bl_cg_call(struct bl_cg_func *f, const struct bl_kir_instr *i)
         return true;
     }
     if (i->op != BL_KIR_OP_call)
-        return false;
+        return bl_cg_image(f, i);
     function = i->attr->func->is_declaration ? find_runtime_function(i) : NULL;
     if (function)
         call_runtime(f, i, function);

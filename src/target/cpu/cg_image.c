@@ -1,5 +1,5 @@
 /* Textures and surfaces: a call of the runtime for all lanes, operands and results by way of memory. */
-#include "target/cpu/function.h"
+#include "target/cpu/cg_image.h"
 
 enum { MOST_WORDS = 16, MOST_RESULTS = 4 };
 
@@ -11,11 +11,13 @@ static LLVMValueRef place(struct bl_cg_func *f, LLVMTypeRef vector, LLVMValueRef
 /* One for all such ops of a function. */
 static void find_arrays(struct bl_cg_func *f, LLVMTypeRef words)
 {
-    if (f->image_objects)
+    struct bl_cg *cg = f->cg;
+    if (cg->image_function == f->function)
         return;
-    f->image_objects = bl_cg_array(f, LLVMVectorType(LLVMInt64TypeInContext(f->cg->context), BL_WARP), "objects");
-    f->image_words = bl_cg_array(f, LLVMArrayType(words, MOST_WORDS), "words");
-    f->image_results = bl_cg_array(f, LLVMArrayType(words, MOST_RESULTS), "results");
+    cg->image_function = f->function;
+    cg->image_objects = bl_cg_array(f, LLVMVectorType(LLVMInt64TypeInContext(cg->context), BL_WARP), "objects");
+    cg->image_words = bl_cg_array(f, LLVMArrayType(words, MOST_WORDS), "words");
+    cg->image_results = bl_cg_array(f, LLVMArrayType(words, MOST_RESULTS), "results");
 }
 
 bool bl_cg_image(struct bl_cg_func *f, const struct bl_kir_instr *i)
@@ -28,8 +30,8 @@ bool bl_cg_image(struct bl_cg_func *f, const struct bl_kir_instr *i)
     if (i->operand_count - 1 > MOST_WORDS || i->result_count > MOST_RESULTS)
         return false;
     find_arrays(f, words);
-    LLVMValueRef arguments[5] = {bl_cg_mask_bits(f, f->at->mask), LLVMConstInt(i32, i->attr->imm, false), f->image_objects,
-                                 f->image_words, f->image_results};
+    LLVMValueRef arguments[5] = {bl_cg_mask_bits(f, f->at->mask), LLVMConstInt(i32, i->attr->imm, false), f->cg->image_objects,
+                                 f->cg->image_words, f->cg->image_results};
     LLVMBuildStore(b, objects, arguments[2]);
     for (uint32_t o = 1; o < i->operand_count; o++)
         LLVMBuildStore(b, bl_cg_vector(f, i->operands[o]), place(f, words, arguments[3], o - 1));

@@ -39,6 +39,8 @@ struct bl_cg {
     bool fast_math; /* see bl_cpu_request */
     struct bl_arena *arena;
     struct bl_error *error;
+    /* cg_image.c: what texture ops give to the runtime and get, in image_function's frame; NULL: none yet */
+    LLVMValueRef image_function, image_objects, image_words, image_results;
 };
 
 /* The LLVM type of a kir type at width 1 or 32. */

@@ -767,8 +767,7 @@ static void emit_instruction(struct bl_cg_func *f, const struct bl_kir_instr *i)
     }
     if (is_hoisted(f, i))
         emit_hoisted(f, i);
-    else if (!bl_cg_memory(f, i) && !bl_cg_atomic(f, i) && !bl_cg_warp(f, i) && !bl_cg_image(f, i) && !bl_cg_call(f, i) &&
-             !emit_math(f, i))
+    else if (!bl_cg_memory(f, i) && !bl_cg_atomic(f, i) && !bl_cg_warp(f, i) && !bl_cg_call(f, i) && !emit_math(f, i))
         refuse(f, i);
 }
 

@@ -110,14 +110,13 @@ struct bl_cg_func {
     /* in functions that spin: what lanes that wait at joins bring (preds and member masks by lane); those that may go on, as
      * found at the last end of their region; and what was brought by whom then */
     LLVMValueRef met_pred, met_mask, ready, frozen_pred, frozen_lanes;
-    LLVMValueRef call_alive;  /* <32 x i1>: after a call that may end lanes, those that came back */
-    LLVMValueRef params;      /* ptr, as shared */
-    LLVMValueRef shared;      /* ptr, loaded in the entry block at the first use */
-    LLVMValueRef local_lanes; /* <32 x i64>: each lane's start of local memory; made at the first use */
-    struct bl_cg_segment *at; /* whose body is being made */
-    LLVMValueRef image_objects, image_words, image_results; /* what texture ops give to the runtime and get; NULL: none yet */
-    LLVMBasicBlockRef misaligned;                           /* of this segment, once there is one */
-    uint32_t line;                                          /* last stored in warp->current_line in this segment */
+    LLVMValueRef call_alive;      /* <32 x i1>: after a call that may end lanes, those that came back */
+    LLVMValueRef params;          /* ptr, as shared */
+    LLVMValueRef shared;          /* ptr, loaded in the entry block at the first use */
+    LLVMValueRef local_lanes;     /* <32 x i64>: each lane's start of local memory; made at the first use */
+    struct bl_cg_segment *at;     /* whose body is being made */
+    LLVMBasicBlockRef misaligned; /* of this segment, once there is one */
+    uint32_t line;                /* last stored in warp->current_line in this segment */
 };
 
 /* What all functions of a kernel share. */
@@ -213,7 +212,6 @@ LLVMValueRef bl_cg_element(struct bl_cg_func *f, LLVMTypeRef element, LLVMValueR
 bool bl_cg_memory(struct bl_cg_func *f, const struct bl_kir_instr *instr);
 bool bl_cg_atomic(struct bl_cg_func *f, const struct bl_kir_instr *instr);
 bool bl_cg_warp(struct bl_cg_func *f, const struct bl_kir_instr *instr);
-bool bl_cg_image(struct bl_cg_func *f, const struct bl_kir_instr *instr);
 bool bl_cg_call(struct bl_cg_func *f, const struct bl_kir_instr *instr);
 void bl_cg_call_prologue(struct bl_cg_func *f); /* a device function's check that its frame fits */
 /* The address of an access as a pointer (scalar form) or 32 of them. */
