@@ -319,7 +319,7 @@ struct bl_cu_variable {
 };
 CUresult bl_cu_module_new(struct bl_cu_context *context, const struct bl_cu_code *code, const char *name,
                           struct bl_cu_module **module, struct bl_error *error);
-extern atomic_uint bl_cu_modules_gone;                /* counts modules that went away */
+extern atomic_uint bl_cu_modules_gone;               /* counts modules that went away */
 void bl_cu_module_free(struct bl_cu_module *module); /* unpublished, out of its context's list */
 CUresult bl_cu_module_function(struct bl_cu_module *module, const char *name, struct bl_cu_function **function);
 CUresult bl_cu_module_variable(struct bl_cu_module *module, const char *name, struct bl_cu_variable *copy);

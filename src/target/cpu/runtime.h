@@ -13,7 +13,7 @@
 struct bl_cpu_device {
     struct bl_device base; /* first */
     struct bl_cpu_memory *memory;
-    struct bl_cpu_runner *runner; /* queues, workers, limits, printf FIFO, heap */
+    struct bl_cpu_runner *runner;     /* queues, workers, limits, printf FIFO, heap */
     struct bl_cpu_textures *textures; /* texture.c; NULL until the first */
 };
 
