@@ -401,7 +401,7 @@ static CUresult add(struct bl_cu_graph *graph, struct bl_cu_params *params, cons
     bl_free(from);
     if (result != CUDA_SUCCESS)
         return result;
-    for (unsigned up = 1; graph->owner; up++) {
+    while (graph->owner) {
         struct bl_cu_graph *outer = graph->owner->graph;
         outer->memory |= graph->memory;
         outer->conditional |= graph->conditional;
