@@ -210,7 +210,8 @@ static LLVMValueRef look_up_column(struct bl_math *m, const struct table *table,
 
     for (unsigned i = 0; i < table->count; i++) {
         const struct row *row = &table->rows[i];
-        const int32_t columns[] = {row->constant, row->slope, row->curvature, row->slope << 13 | row->curvature};
+        const int32_t columns[] = {row->constant, row->slope, row->curvature,
+                                   (int32_t)((uint32_t)row->slope << 13 | (uint32_t)row->curvature)};
         numbers[i] = columns[column];
     }
     return look_up(m, table->name, names[column], numbers, table->count, piece);
