@@ -3,7 +3,8 @@
  *
  * An object defines one function, bl_kernel, called once for each warp of each CTA:
  *     void bl_kernel(struct bl_cpu_warp *warp);
- * and refers to nothing outside itself. It may return early only when all lanes of the warp have ended.
+ * and refers to nothing outside itself. It may return early only when all lanes of the warp have ended, or, in a kernel that is
+ * a coroutine, where the warp waits at a barrier: warp->frame then holds what it goes on with at the next call, else NULL.
  *
  * It runs on a stack with room for its frames (bl_cpu_kernel_info.machine_stack) and for what it calls in the runtime. Below the
  * stack lie BL_CPU_GUARD bytes that can't be touched: no frame may pass them without touching them.
@@ -11,12 +12,14 @@
 #ifndef BAILEY_CPU_ABI_H
 #define BAILEY_CPU_ABI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define BL_CPU_ABI 4
+#define BL_CPU_ABI 5
 enum {
     BL_WARP = 32,
     BL_CPU_GUARD = 64 << 10,  /* bytes below a stack */
+    BL_CPU_FRAME_ALIGN = 512, /* of a coroutine's frame: of the largest vector in it */
     BL_CPU_PROBED = 32 << 10, /* larger frames are touched every so many bytes, from above, before they are used */
 };
 
@@ -44,9 +47,16 @@ struct bl_cpu_helpers {
                        const uint32_t *line, const uint64_t *function);
     uint64_t (*clock)(struct bl_cpu_warp *warp);       /* cycles at the clock rate that the device reports */
     uint64_t (*globaltimer)(struct bl_cpu_warp *warp); /* ns since the epoch */
+    /* In a kernel that is a coroutine: memory for its frame, aligned to BL_CPU_FRAME_ALIGN, kept while the warp runs. */
+    void *(*frame)(struct bl_cpu_warp *warp, uint64_t bytes);
+    /* The same as barrier, but returns at once: whether the warp has to return and be called again. */
+    bool (*barrier_begin)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count);
+    /* The same as barrier_red, in two parts: the second once the barrier is passed. */
+    bool (*barrier_red_begin)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds);
+    uint32_t (*barrier_red_end)(struct bl_cpu_warp *warp, uint32_t *participants);
     /* Any other external device function (cudaDeviceSynchronize, cnpGetParameterBufferV2, …): the generated code stores
      * nothing and faults with its name; room for later. */
-    void *reserved[7];
+    void *reserved[3];
     /* A texture or surface op. code: BL_KIR_IMAGE of kir.h. words and results: one array of 32 after another. */
     void (*image)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *objects, const uint32_t *words,
                   uint32_t *results);
@@ -73,6 +83,7 @@ struct bl_cpu_warp {
     uint32_t cluster_nctaid[3], cluster_ctaid[3], clusterid[3], nclusterid[3], cluster_ctarank, cluster_nctarank;
     uint32_t current_line;   /* the generated code stores the PTX line before an op that may fault (cheap: only
                                 before memory accesses of blocks, may be left stale; 0 unknown) */
+    void *frame;             /* of a coroutine that waits; NULL: it has not begun, or has ended */
     uint64_t grid_workspace; /* %envreg1 (high half) and %envreg2 (low half): address of two u32 of a cooperative launch, the size
                                 of them and a zeroed barrier word, as CUDA's cooperative groups take them for grid.sync(); else 0 */
     void *runtime;           /* the runtime's own */
@@ -94,11 +105,12 @@ enum bl_fault_kind {
 
 /* What bailey-cc says of a kernel beside its object. */
 enum bl_cpu_kernel_flags {
-    BL_CPU_BARRIER = 1,     /* calls barrier*: warps must be fibers */
+    BL_CPU_BARRIER = 1,     /* calls barrier*: warps must be fibers, if it is no coroutine */
     BL_CPU_YIELDS = 2,      /* has loops that wait for other threads: warps must be fibers */
     BL_CPU_GENERAL_CTA = 4, /* compiled without cta_shape linear */
     BL_CPU_RECURSION = 8,   /* recursive or indirect calls: needs a large machine stack */
     BL_CPU_USES_LOCAL = 16, /* touches warp->local */
+    BL_CPU_COROUTINE = 32,  /* returns where a warp waits at a barrier, to be called again */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Barriers of a CTA and yielding: what kernels call while their warps are fibers. Used through bl_cpu_helpers.
+/* Barriers of a CTA and yielding: what kernels call whose warps are fibers or coroutines. Used through bl_cpu_helpers.
  *
  * A warp arrives as a whole: PTX counts threads at barriers in multiples of the warp's size. A warp that has ended counts as
  * arrived where all threads of the CTA are awaited.
@@ -66,8 +66,8 @@ static struct bl_cpu_barrier *arrive(struct bl_cpu_warp *warp, uint32_t lanes, u
     return barrier;
 }
 
-/* Until the barrier's round has ended. */
-static void wait_at(struct bl_cpu_warp *warp, struct bl_cpu_barrier *barrier)
+/* The warp is at the barrier. True: it has to wait there. */
+static bool must_wait(struct bl_cpu_warp *warp, struct bl_cpu_barrier *barrier)
 {
     struct bl_cpu_cta *cta = warp->runtime;
     uint32_t bit = 1u << warp->warpid;
@@ -75,13 +75,23 @@ static void wait_at(struct bl_cpu_warp *warp, struct bl_cpu_barrier *barrier)
     barrier->waiting |= bit;
     if (is_full(cta, barrier)) {
         release(cta, barrier);
-        return;
+        return false;
     }
+    cta->runnable &= ~bit;
+    return true;
+}
+
+/* Until the barrier's round has ended. */
+static void wait_at(struct bl_cpu_warp *warp, struct bl_cpu_barrier *barrier)
+{
+    struct bl_cpu_cta *cta = warp->runtime;
+
+    if (!must_wait(warp, barrier))
+        return;
     if (!cta->fibered) {
         bl_cpu_trap_set(cta->core, BL_FAULT_DEADLOCK, warp->warpid, 0, NULL);
         bl_cpu_escape(cta->core);
     }
-    cta->runnable &= ~bit;
     bl_cpu_cta_switch(cta);
 }
 
@@ -98,17 +108,45 @@ void bl_cpu_help_arrive(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, u
         release(cta, barrier);
 }
 
-uint32_t bl_cpu_help_red(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds,
-                         uint32_t *participants)
+static struct bl_cpu_barrier *arrive_red(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds)
 {
-    struct bl_cpu_cta *cta = warp->runtime;
     struct bl_cpu_barrier *barrier = arrive(warp, lanes, id, count);
     barrier->popc += (uint32_t)__builtin_popcount(preds & lanes);
     barrier->participants += (uint32_t)__builtin_popcount(lanes);
-    wait_at(warp, barrier);
+    return barrier;
+}
+
+uint32_t bl_cpu_help_red(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds,
+                         uint32_t *participants)
+{
+    wait_at(warp, arrive_red(warp, lanes, id, count, preds));
+    return bl_cpu_help_red_end(warp, participants);
+}
+
+bool bl_cpu_help_barrier_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count)
+{
+    return must_wait(warp, arrive(warp, lanes, id, count));
+}
+
+bool bl_cpu_help_red_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds)
+{
+    return must_wait(warp, arrive_red(warp, lanes, id, count, preds));
+}
+
+uint32_t bl_cpu_help_red_end(struct bl_cpu_warp *warp, uint32_t *participants)
+{
+    const struct bl_cpu_cta *cta = warp->runtime;
     if (participants)
         *participants = cta->red_participants[warp->warpid];
     return cta->red_popc[warp->warpid];
+}
+
+void *bl_cpu_help_frame(struct bl_cpu_warp *warp, uint64_t bytes)
+{
+    void *frame = bl_cpu_cta_frame(warp->runtime, warp->warpid, bytes);
+    if (!frame)
+        bl_cpu_help_fault(warp, warp->active, BL_FAULT_UNSUPPORTED, "no host memory for what a CTA keeps at a barrier");
+    return frame;
 }
 
 void bl_cpu_help_yield(struct bl_cpu_warp *warp, uint32_t ns)

@@ -538,6 +538,8 @@ static void emit_barrier(struct bl_cg_func *f, const struct bl_kir_instr *i)
     f->unit->info->flags |= BL_CPU_BARRIER;
     if (i->attr->arrive)
         BL_CG_HELPER(f, barrier_arrive, none, 3, arguments);
+    else if (f->coroutine)
+        bl_cg_suspend(f, BL_CG_HELPER(f, barrier_begin, int_type(f, 1), 3, arguments));
     else
         BL_CG_HELPER(f, barrier, none, 3, arguments);
 }
@@ -551,7 +553,12 @@ static void emit_barrier_red(struct bl_cg_func *f, const struct bl_kir_instr *i)
                                  true_bits(f, i->operands[0]), participants};
 
     f->unit->info->flags |= BL_CPU_BARRIER;
-    count = BL_CG_HELPER(f, barrier_red, i32, 5, arguments);
+    if (f->coroutine) {
+        bl_cg_suspend(f, BL_CG_HELPER(f, barrier_red_begin, int_type(f, 1), 4, arguments));
+        count = BL_CG_HELPER(f, barrier_red_end, i32, 1, &participants);
+    } else {
+        count = BL_CG_HELPER(f, barrier_red, i32, 5, arguments);
+    }
     if (i->attr->vote == BL_KIR_VOTE_ALL)
         count = LLVMBuildICmp(b, LLVMIntEQ, count, LLVMBuildLoad2(b, i32, participants, ""), "");
     else if (i->attr->vote == BL_KIR_VOTE_ANY)

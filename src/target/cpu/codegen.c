@@ -251,6 +251,8 @@ static void make_entry(struct bl_cg_unit *unit, LLVMValueRef full, LLVMValueRef 
     LLVMBasicBlockRef ways[2];
 
     LLVMPositionBuilderAtEnd(cg->builder, LLVMAppendBasicBlockInContext(cg->context, function, "entry"));
+    if (unit->coroutine)
+        bl_cg_coroutine_resume(cg, function, warp);
     ways[0] = LLVMAppendBasicBlockInContext(cg->context, function, "full");
     ways[1] = LLVMAppendBasicBlockInContext(cg->context, function, "part");
     active = LLVMBuildLoad2(cg->builder, i32, LLVMBuildInBoundsGEP2(cg->builder, i8, warp, &offset, 1, ""), "");
@@ -262,21 +264,32 @@ static void make_entry(struct bl_cg_unit *unit, LLVMValueRef full, LLVMValueRef 
     }
 }
 
+static LLVMValueRef make_copy(struct bl_cg_unit *unit, const char *name)
+{
+    LLVMValueRef function = declare(unit, name, kernel_type(unit->cg), true);
+    add_flag(unit->cg, function, "noinline");
+    if (unit->coroutine)
+        add_flag(unit->cg, function, "presplitcoroutine");
+    return function;
+}
+
 static enum bl_status make_kernel(struct bl_cg_unit *unit)
 {
     LLVMTypeRef type = kernel_type(unit->cg);
+    bool copies = count_instructions(unit->kernel) <= COPIES_LIMIT;
     LLVMValueRef full, general;
     enum bl_status status;
 
-    if (count_instructions(unit->kernel) > COPIES_LIMIT)
+    unit->coroutine = bl_cg_can_be_coroutine(unit);
+    if (unit->coroutine)
+        unit->info->flags |= BL_CPU_COROUTINE;
+    else if (!copies)
         return make_function(unit, 0, declare(unit, "bl_kernel", type, false), false);
-    full = declare(unit, "kernel.full", type, true);
-    general = declare(unit, "kernel.part", type, true);
+    general = make_copy(unit, "kernel.part");
+    full = copies ? make_copy(unit, "kernel.full") : general;
     unit->cg->frames.copies[0] = full;
     unit->cg->frames.copies[1] = general;
-    add_flag(unit->cg, full, "noinline");
-    add_flag(unit->cg, general, "noinline");
-    if ((status = make_function(unit, 0, full, true)) != BL_OK)
+    if (copies && (status = make_function(unit, 0, full, true)) != BL_OK)
         return status;
     if ((status = make_function(unit, 0, general, false)) != BL_OK)
         return status;

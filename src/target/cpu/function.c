@@ -1072,6 +1072,8 @@ static void begin_kernel(struct bl_cg_func *f)
         f->entry_mask = LLVMConstAllOnes(mask_type(f));
     else
         f->entry_mask = bl_cg_mask_of(f, BL_CG_FIELD(f, active, int_type(f, 32)));
+    if (f->unit->coroutine)
+        bl_cg_coroutine_begin(f);
     f->frame = LLVMConstInt(int_type(f, 64), 0, false);
 }
 
@@ -1116,6 +1118,10 @@ static void end_function(struct bl_cg_func *f)
     uint32_t at = 0;
 
     LLVMPositionBuilderAtEnd(b, f->done);
+    if (f->coroutine) {
+        bl_cg_coroutine_end(f);
+        return;
+    }
     if (f->func->is_kernel) {
         LLVMBuildRetVoid(b);
         return;

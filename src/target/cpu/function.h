@@ -110,6 +110,8 @@ struct bl_cg_func {
     /* in functions that spin: what lanes that wait at joins bring (preds and member masks by lane); those that may go on, as
      * found at the last end of their region; and what was brought by whom then */
     LLVMValueRef met_pred, met_mask, ready, frozen_pred, frozen_lanes;
+    LLVMValueRef coroutine;       /* the handle, in a kernel that is one; else NULL */
+    LLVMBasicBlockRef suspended;  /* of a coroutine: it returns, to be called again or not */
     LLVMValueRef call_alive;      /* <32 x i1>: after a call that may end lanes, those that came back */
     LLVMValueRef params;          /* ptr, as shared */
     LLVMValueRef shared;          /* ptr, loaded in the entry block at the first use */
@@ -130,6 +132,7 @@ struct bl_cg_unit {
     BL_ARRAY(struct bl_kir_symbol *) globals;
     LLVMValueRef *functions; /* by place in funcs */
     bool *func_may_exit;     /* by place in funcs */
+    bool coroutine;          /* the kernel returns where a warp waits at a barrier */
     bool indirect_may_exit;  /* of the functions that an indirect call may reach, any */
     unsigned invariant_kind; /* metadata kind !invariant.load */
 };
@@ -207,6 +210,16 @@ void bl_cg_lanes_end(struct bl_cg_func *f, struct bl_cg_lanes *lanes);
 /* A vector in memory, one element a lane. */
 LLVMValueRef bl_cg_array(struct bl_cg_func *f, LLVMTypeRef vector_type, const char *name);
 LLVMValueRef bl_cg_element(struct bl_cg_func *f, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef lane);
+
+/* ---- cg_coroutine.c: a kernel that returns where its warp waits at a barrier, by LLVM's coroutines */
+bool bl_cg_can_be_coroutine(const struct bl_cg_unit *unit);
+void bl_cg_coroutine_begin(struct bl_cg_func *f);
+void bl_cg_coroutine_end(struct bl_cg_func *f); /* the builder stands where the kernel ends */
+/* Leaves the kernel if `wait` (i1) holds; goes on here at the next call. */
+void bl_cg_suspend(struct bl_cg_func *f, LLVMValueRef wait);
+/* In the place of a call of a kernel that is a coroutine: its next part, if the warp waits. Ends the block; the builder then stands
+ * where the warp begins. */
+void bl_cg_coroutine_resume(struct bl_cg *cg, LLVMValueRef function, LLVMValueRef warp);
 
 /* ---- ops by group; false: not an op of this file */
 bool bl_cg_memory(struct bl_cg_func *f, const struct bl_kir_instr *instr);

@@ -1,5 +1,5 @@
-/* Launches: their checks, and the CTAs of kernels without barriers. CTAs begin in ascending order, so that one that waits
- * for an earlier one gets its answer.
+/* Launches: their checks, and the CTAs of kernels whose warps need no stacks of their own. CTAs begin in ascending order, so that
+ * one that waits for an earlier one gets its answer.
  */
 #include "target/cpu/run.h"
 
@@ -13,6 +13,7 @@ enum {
     WARP_GUESS_NS = 300, /* of a kernel that never ran */
     SPARE_CTAS = 128,    /* places that a core keeps for later */
     LOCAL_ALIGN = 64,
+    WAY_BYTES = 4096, /* of a first cache: addresses that far apart share a set */
     SMALL_SHARED = 48 * 1024,
 };
 
@@ -201,6 +202,8 @@ void bl_cpu_cta_free(struct bl_cpu_cta *cta)
         munmap(cta->shared_map, cta->shared_size + page);
     if (cta->local_map)
         munmap(cta->local_map, cta->local_size + page);
+    if (cta->frame_map)
+        munmap(cta->frame_map, cta->frame_size + page);
     for (int i = 0; i < BL_CPU_MAX_WARPS; i++)
         bl_cpu_stack_unmap(&cta->fibers[i].stack);
     bl_free(cta);
@@ -310,7 +313,8 @@ static void fill_warp(struct bl_cpu_warp *warp, const struct bl_cpu_cta *cta)
     warp->runtime = (void *)(uintptr_t)cta;
 }
 
-static void fill_warps(struct bl_cpu_cta *cta, uint64_t stride, bool fibers)
+/* together: all warps run before the first has ended. */
+static void fill_warps(struct bl_cpu_cta *cta, uint64_t stride, bool together)
 {
     const struct bl_cpu_grid *launch = &cta->core->command->launch;
     struct bl_cpu_warp *first = &cta->warps[0];
@@ -327,7 +331,7 @@ static void fill_warps(struct bl_cpu_cta *cta, uint64_t stride, bool fibers)
         }
         warp->warpid = w;
         warp->active = left >= BL_WARP ? UINT32_MAX : (1u << left) - 1;
-        warp->local = cta->local_map ? cta->local_map + (fibers ? w : 0) * stride * BL_WARP : NULL;
+        warp->local = cta->local_map ? cta->local_map + (together ? w : 0) * stride * BL_WARP : NULL;
     }
     if (launch->code->info.flags & BL_CPU_GENERAL_CTA)
         fill_tids(cta, launch);
@@ -349,6 +353,7 @@ bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers)
 {
     const struct bl_cpu_command *command = cta->core->command;
     const struct bl_cpu_grid *launch = &command->launch;
+    bool together = fibers || launch->code->info.flags & BL_CPU_COROUTINE;
     uint64_t stride = local_stride(cta->core);
     size_t shared = BL_ALIGN_UP(launch->code->info.static_shared + launch->dynamic_shared, 128u);
 
@@ -358,16 +363,29 @@ bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers)
     if (!grow(&cta->shared_map, &cta->shared_size, BL_MAX(shared, (size_t)1),
               shared <= SMALL_SHARED ? SMALL_SHARED : BL_CPU_MAX_SHARED))
         return false;
-    if (stride && !grow(&cta->local_map, &cta->local_size, stride * BL_WARP * (fibers ? launch->nwarps : 1), 0))
+    if (stride && !grow(&cta->local_map, &cta->local_size, stride * BL_WARP * (together ? launch->nwarps : 1), 0))
         return false;
-    fill_warps(cta, stride, fibers);
+    fill_warps(cta, stride, together);
     bl_cpu_barriers_reset(cta);
     cta->ended = 0;
     cta->fibered = fibers;
+    cta->frame_stride = 0;
     cta->nwarps = launch->nwarps;
     cta->all = launch->nwarps == BL_CPU_MAX_WARPS ? UINT32_MAX : (1u << launch->nwarps) - 1;
     cta->serial = command->serial;
     return true;
+}
+
+void *bl_cpu_cta_frame(struct bl_cpu_cta *cta, uint32_t warp, uint64_t bytes)
+{
+    if (!cta->frame_stride) {
+        uint64_t stride = BL_ALIGN_UP(bytes, (uint64_t)BL_CPU_FRAME_ALIGN);
+        stride += stride % WAY_BYTES ? 0 : BL_CPU_FRAME_ALIGN;
+        if (!grow(&cta->frame_map, &cta->frame_size, stride * cta->nwarps, 0))
+            return NULL;
+        cta->frame_stride = stride;
+    }
+    return bytes <= cta->frame_stride ? cta->frame_map + warp * cta->frame_stride : NULL;
 }
 
 /* ---- which CTA ---------------------------------------------------------------------------------------- */
@@ -406,7 +424,7 @@ void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear)
         place_warp(&cta->warps[w], launch, ctaid);
 }
 
-/* ---- kernels without barriers --------------------------------------------------------------------------- */
+/* ---- kernels whose warps need no stacks --------------------------------------------------------------------------- */
 
 bool bl_cpu_claim(struct bl_cpu_core *core, uint64_t count)
 {
@@ -423,9 +441,34 @@ bool bl_cpu_turn_over(struct bl_cpu_core *core)
     return atomic_load_explicit(&core->runner->ready_count, memory_order_relaxed) > 1 && bl_cpu_now() - core->begun > TURN_NS;
 }
 
+/* Warps that return at barriers: each has its turn until all have ended. */
+static void run_coroutines(struct bl_cpu_cta *cta, void (*entry)(struct bl_cpu_warp *))
+{
+    cta->ended = 0;
+    cta->runnable = cta->all;
+    bl_cpu_barriers_reset(cta);
+    while (cta->ended != cta->all) {
+        if (!cta->runnable) {
+            bl_cpu_trap_set(cta->core, BL_FAULT_DEADLOCK, cta->current, 0, NULL);
+            bl_cpu_escape(cta->core);
+        }
+        for (uint32_t mask = cta->runnable; mask; mask &= mask - 1) {
+            uint32_t w = (uint32_t)__builtin_ctz(mask);
+            cta->current = w;
+            entry(&cta->warps[w]);
+            if (cta->warps[w].frame)
+                continue;
+            cta->ended |= 1u << w;
+            cta->runnable &= ~(1u << w);
+            bl_cpu_barriers_warp_ended(cta);
+        }
+    }
+}
+
 /* On the core's fiber: the CTAs that it has claimed, warp by warp. */
 void bl_cpu_run_ctas(struct bl_cpu_core *core)
 {
+    bool coroutines = core->command->launch.code->info.flags & BL_CPU_COROUTINE;
     struct bl_cpu_command *command = core->command;
     const struct bl_cpu_grid *launch = &command->launch;
     struct bl_cpu_cta *cta = core->cta;
@@ -437,10 +480,16 @@ void bl_cpu_run_ctas(struct bl_cpu_core *core)
         if (atomic_load_explicit(&command->stop, memory_order_relaxed))
             return;
         for (uint32_t w = 0; w < cta->nwarps; w++) {
-            cta->current = w;
             place_warp(&cta->warps[w], launch, ctaid);
+            if (coroutines) {
+                cta->warps[w].frame = NULL;
+                continue;
+            }
+            cta->current = w;
             entry(&cta->warps[w]);
         }
+        if (coroutines)
+            run_coroutines(cta, entry);
         if (++ctaid[0] < launch->grid[0])
             continue;
         ctaid[0] = 0;
@@ -480,7 +529,7 @@ bool bl_cpu_run_grid(struct bl_cpu_core *core)
 {
     const struct bl_cpu_grid *launch = &core->command->launch;
     uint32_t flags = launch->code->info.flags;
-    if (flags & BL_CPU_YIELDS || (flags & BL_CPU_BARRIER && launch->nwarps > 1))
+    if (flags & BL_CPU_YIELDS || (flags & BL_CPU_BARRIER && !(flags & BL_CPU_COROUTINE) && launch->nwarps > 1))
         return bl_cpu_run_fibers(core);
     struct bl_cpu_cta *cta = bl_cpu_cta_take(core);
     bool finished = true;

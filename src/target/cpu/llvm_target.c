@@ -106,10 +106,27 @@ static const char *pass_list(uint32_t optimize)
            "early-cse<memssa>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
 }
 
-static enum bl_status run_passes(struct bl_cg *cg, const struct bl_cg_machine *machine, uint32_t optimize)
+/* Splits coroutines. What their loops give stands in the frame once the loop is over, not in each round: lcssa. */
+static const char *split_list(uint32_t optimize)
+{
+    return optimize < 2 ? "cgscc(coro-split)" : "function(lcssa),cgscc(coro-split)";
+}
+
+/* After it: what is kept in the frame comes from there at each use. */
+static const char *after_split_list(uint32_t optimize)
+{
+    if (optimize == 0)
+        return "coro-cleanup,globaldce";
+    if (optimize == 1)
+        return "function(early-cse<memssa>,simplifycfg),coro-cleanup,globaldce";
+    return "function(early-cse<memssa>,simplifycfg,loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg),"
+           "coro-cleanup,globaldce";
+}
+
+static enum bl_status run_list(struct bl_cg *cg, const struct bl_cg_machine *machine, const char *list)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failed = LLVMRunPasses(cg->module, pass_list(optimize), machine->machine, options);
+    LLVMErrorRef failed = LLVMRunPasses(cg->module, list, machine->machine, options);
     enum bl_status status = BL_OK;
 
     LLVMDisposePassBuilderOptions(options);
@@ -119,6 +136,37 @@ static enum bl_status run_passes(struct bl_cg *cg, const struct bl_cg_machine *m
         LLVMDisposeErrorMessage(message);
     }
     return status;
+}
+
+/* Nothing but the parts of a coroutine touches its frame while they run. */
+static void mark_frames(struct bl_cg *cg)
+{
+    static const char suffix[] = ".resume";
+    unsigned kind = LLVMGetEnumAttributeKindForName("noalias", 7);
+    LLVMAttributeRef noalias = LLVMCreateEnumAttribute(cg->context, kind, 0);
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(cg->module); f; f = LLVMGetNextFunction(f)) {
+        size_t size;
+        const char *name = LLVMGetValueName2(f, &size);
+        if (size >= strlen(suffix) && !strcmp(name + size - strlen(suffix), suffix))
+            LLVMAddAttributeAtIndex(f, 1, noalias);
+    }
+}
+
+static enum bl_status run_passes(struct bl_cg *cg, const struct bl_cg_machine *machine, const struct bl_cpu_request *request,
+                                 const struct bl_cpu_kernel_info *info)
+{
+    bool coroutine = info->flags & BL_CPU_COROUTINE;
+    enum bl_status status = coroutine ? run_list(cg, machine, "coro-early") : BL_OK;
+
+    if (status == BL_OK)
+        status = run_list(cg, machine, pass_list(request->optimize));
+    if (status != BL_OK || !coroutine)
+        return status;
+    if ((status = run_list(cg, machine, split_list(request->optimize))) != BL_OK)
+        return status;
+    mark_frames(cg);
+    return run_list(cg, machine, after_split_list(request->optimize));
 }
 
 /* ---- output ------------------------------------------------------------------------------------------- */
@@ -242,7 +290,7 @@ enum bl_status bl_cg_emit(struct bl_cg *cg, const struct bl_cg_machine *machine,
 {
     enum bl_status status = verify(cg);
 
-    if (status != BL_OK || (status = run_passes(cg, machine, request->optimize)) != BL_OK)
+    if (status != BL_OK || (status = run_passes(cg, machine, request, &answer->info)) != BL_OK)
         return status;
     if (request->emit == BL_CPU_EMIT_LLVM)
         return emit_text(cg, answer);

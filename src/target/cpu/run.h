@@ -251,10 +251,11 @@ struct bl_cpu_cta {
     struct bl_cpu_core *core;
     uint64_t serial;       /* of the command that it is prepared for; 0: none */
     uint32_t tid_block[3]; /* block that warps[].tid is filled for; 0: only entry 0 is */
-    uint8_t *shared_map, *local_map;
-    size_t shared_size, local_size; /* of the maps, guard page not counted */
-    bool fibered;                   /* its warps are fibers */
-    uint32_t nwarps, all;           /* all: mask of warps */
+    uint8_t *shared_map, *local_map, *frame_map;
+    size_t shared_size, local_size, frame_size; /* of the maps, guard page not counted */
+    uint64_t frame_stride;                      /* bytes a warp has of frame_map; 0: not known yet */
+    bool fibered;                               /* its warps are fibers */
+    uint32_t nwarps, all;                       /* all: mask of warps */
     uint32_t current, runnable, ended;
     uint32_t active_barriers; /* mask: somebody arrived */
     struct bl_cpu_barrier barriers[BL_CPU_BARRIERS];
@@ -269,6 +270,8 @@ bool bl_cpu_claim(struct bl_cpu_core *core, uint64_t count);
 bool bl_cpu_run_grid(struct bl_cpu_core *core);
 /* Memory, warps and fibers of a CTA for the core's command. */
 bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers);
+/* Memory of the warp for what a coroutine keeps; NULL: none to be had. */
+void *bl_cpu_cta_frame(struct bl_cpu_cta *cta, uint32_t warp, uint64_t bytes);
 void bl_cpu_run_ctas(struct bl_cpu_core *core);                 /* on a fiber */
 void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear); /* sets ctaid */
 struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core);   /* NULL: no memory */
@@ -325,6 +328,10 @@ void bl_cpu_help_barrier(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, 
 void bl_cpu_help_arrive(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count);
 uint32_t bl_cpu_help_red(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds,
                          uint32_t *participants);
+bool bl_cpu_help_barrier_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count);
+bool bl_cpu_help_red_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds);
+uint32_t bl_cpu_help_red_end(struct bl_cpu_warp *warp, uint32_t *participants);
+void *bl_cpu_help_frame(struct bl_cpu_warp *warp, uint64_t bytes);
 void bl_cpu_help_yield(struct bl_cpu_warp *warp, uint32_t ns);
 void bl_cpu_help_fault(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const char *text) __attribute__((noreturn));
 void bl_cpu_help_assert(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *message, const uint64_t *file,
