@@ -111,6 +111,7 @@ enum bl_cpu_kernel_flags {
     BL_CPU_RECURSION = 8,   /* recursive or indirect calls: needs a large machine stack */
     BL_CPU_USES_LOCAL = 16, /* touches warp->local */
     BL_CPU_COROUTINE = 32,  /* returns where a warp waits at a barrier, to be called again */
+    BL_CPU_ROUNDS = 64,     /* the same, at each barrier: all are for all threads; without a call of barrier_begin */
 };
 
 #endif

@@ -170,10 +170,10 @@ static void print_info(const struct bl_cpu_answer *answer)
 {
     const struct bl_cpu_kernel_info *info = &answer->info;
 
-    fprintf(stderr, "flags:%s%s%s%s%s%s\n", info->flags & BL_CPU_BARRIER ? " barrier" : "",
+    fprintf(stderr, "flags:%s%s%s%s%s%s%s\n", info->flags & BL_CPU_BARRIER ? " barrier" : "",
             info->flags & BL_CPU_YIELDS ? " yields" : "", info->flags & BL_CPU_GENERAL_CTA ? " general-cta" : "",
             info->flags & BL_CPU_RECURSION ? " recursion" : "", info->flags & BL_CPU_USES_LOCAL ? " local" : "",
-            info->flags & BL_CPU_COROUTINE ? " coroutine" : "");
+            info->flags & BL_CPU_COROUTINE ? " coroutine" : "", info->flags & BL_CPU_ROUNDS ? " rounds" : "");
     fprintf(stderr, "shared %u, local %u, parameters %u, stack of a warp %u bytes, about %u registers, %.1f ms\n",
             info->static_shared, info->local_bytes, info->param_bytes, info->machine_stack, info->registers, answer->seconds * 1e3);
     for (uint32_t g = 0; g < info->global_count; g++)

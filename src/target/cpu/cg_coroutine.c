@@ -19,21 +19,26 @@ static LLVMValueRef frame_field(struct bl_cg *cg, LLVMValueRef warp)
 
 /* ---- which kernels ----------------------------------------------------------------------------------------- */
 
-static bool is_barrier(const struct bl_kir_instr *i)
+struct waits {
+    bool barriers, elsewhere;
+    bool partly; /* at a barrier that is not number 0 for all threads, or only arrives or adds up */
+};
+
+static bool is_zero(const struct bl_kir_value *value)
 {
-    return i->op == BL_KIR_OP_barrier || i->op == BL_KIR_OP_barrier_red;
+    return value->def && value->def->op == BL_KIR_OP_const && !value->def->attr->imm;
 }
 
-/* Whether it waits for other warps. waits_elsewhere: in a way that is no barrier of its CTA. */
-static bool has_barriers(struct bl_kir_func *func, bool *waits_elsewhere)
+static void note_waits(struct bl_kir_func *func, struct waits *waits)
 {
-    bool found = false;
     for (uint32_t b = 0; b < func->blocks.count; b++)
         for (const struct bl_kir_instr *i = func->blocks.items[b]->first; i; i = i->next) {
-            found |= is_barrier(i);
-            *waits_elsewhere |= i->op == BL_KIR_OP_nanosleep;
+            bool barrier = i->op == BL_KIR_OP_barrier;
+            waits->barriers |= barrier || i->op == BL_KIR_OP_barrier_red;
+            waits->partly |= i->op == BL_KIR_OP_barrier_red ||
+                             (barrier && (i->attr->arrive || i->operand_count > 1 || !is_zero(i->operands[0])));
+            waits->elsewhere |= i->op == BL_KIR_OP_nanosleep;
         }
-    return found;
 }
 
 static bool has_spins(struct bl_kir_func *func)
@@ -47,18 +52,19 @@ static bool has_spins(struct bl_kir_func *func)
     return false;
 }
 
-bool bl_cg_can_be_coroutine(const struct bl_cg_unit *unit)
+uint32_t bl_cg_coroutine_flags(const struct bl_cg_unit *unit)
 {
-    bool elsewhere = false;
+    struct waits waits = {0}, called = {0};
 
-    if (!has_barriers(unit->kernel, &elsewhere))
-        return false;
-    for (uint32_t k = 0; k < unit->funcs.count && !elsewhere; k++) {
-        elsewhere |= has_spins(unit->funcs.items[k]);
-        if (unit->funcs.items[k] != unit->kernel)
-            elsewhere |= has_barriers(unit->funcs.items[k], &elsewhere);
+    note_waits(unit->kernel, &waits);
+    if (!waits.barriers || waits.elsewhere || has_spins(unit->kernel))
+        return 0;
+    for (uint32_t k = 1; k < unit->funcs.count; k++) { /* 0 is the kernel */
+        note_waits(unit->funcs.items[k], &called);
+        if (called.barriers || called.elsewhere || has_spins(unit->funcs.items[k]))
+            return 0;
     }
-    return !elsewhere;
+    return BL_CPU_COROUTINE | (waits.partly ? 0 : BL_CPU_ROUNDS);
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------------------------- */
@@ -79,6 +85,20 @@ void bl_cg_coroutine_begin(struct bl_cg_func *f)
     f->suspended = bl_cg_block(f, "suspended");
 }
 
+/* A way to `passed` that is never taken, which LLVM does not know before it splits the coroutine: into a block with one way to it,
+ * LLVM would move what comes before the barrier and is used after it, and all that this is made of would have to be kept.
+ */
+static LLVMBasicBlockRef add_other_way(struct bl_cg_func *f, LLVMBasicBlockRef passed)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef other = bl_cg_block(f, "other");
+
+    LLVMPositionBuilderAtEnd(b, other);
+    LLVMSetVolatile(LLVMBuildLoad2(b, LLVMInt8TypeInContext(f->cg->context), f->warp, ""), true);
+    LLVMBuildBr(b, passed);
+    return other;
+}
+
 void bl_cg_suspend(struct bl_cg_func *f, LLVMValueRef wait)
 {
     LLVMBuilderRef b = f->cg->builder;
@@ -86,12 +106,16 @@ void bl_cg_suspend(struct bl_cg_func *f, LLVMValueRef wait)
     LLVMBasicBlockRef leave = bl_cg_block(f, "wait"), passed = bl_cg_block(f, "passed");
     LLVMValueRef arguments[2] = {none(f->cg), LLVMConstInt(LLVMInt1TypeInContext(f->cg->context), 0, false)}, way;
 
-    LLVMBuildCondBr(b, wait, leave, passed);
+    if (wait)
+        LLVMBuildCondBr(b, wait, leave, passed);
+    else
+        LLVMBuildBr(b, leave);
     LLVMPositionBuilderAtEnd(b, leave);
     way = bl_cg_intrinsic(f->cg, "llvm.coro.suspend", 0, NULL, 2, arguments);
-    way = LLVMBuildSwitch(b, way, f->suspended, 2);
+    way = LLVMBuildSwitch(b, way, f->suspended, 3);
     LLVMAddCase(way, LLVMConstInt(i8, 0, false), passed);
     LLVMAddCase(way, LLVMConstInt(i8, 1, false), f->suspended); /* to be destroyed: nobody does */
+    LLVMAddCase(way, LLVMConstInt(i8, 2, false), add_other_way(f, passed));
     LLVMPositionBuilderAtEnd(b, passed);
 }
 

@@ -536,7 +536,9 @@ static void emit_barrier(struct bl_cg_func *f, const struct bl_kir_instr *i)
     LLVMTypeRef none = LLVMVoidTypeInContext(f->cg->context);
 
     f->unit->info->flags |= BL_CPU_BARRIER;
-    if (i->attr->arrive)
+    if (f->unit->info->flags & BL_CPU_ROUNDS)
+        bl_cg_suspend(f, NULL);
+    else if (i->attr->arrive)
         BL_CG_HELPER(f, barrier_arrive, none, 3, arguments);
     else if (f->coroutine)
         bl_cg_suspend(f, BL_CG_HELPER(f, barrier_begin, int_type(f, 1), 3, arguments));

@@ -280,10 +280,9 @@ static enum bl_status make_kernel(struct bl_cg_unit *unit)
     LLVMValueRef full, general;
     enum bl_status status;
 
-    unit->coroutine = bl_cg_can_be_coroutine(unit);
-    if (unit->coroutine)
-        unit->info->flags |= BL_CPU_COROUTINE;
-    else if (!copies)
+    unit->info->flags |= bl_cg_coroutine_flags(unit);
+    unit->coroutine = unit->info->flags & BL_CPU_COROUTINE;
+    if (!unit->coroutine && !copies)
         return make_function(unit, 0, declare(unit, "bl_kernel", type, false), false);
     general = make_copy(unit, "kernel.part");
     full = copies ? make_copy(unit, "kernel.full") : general;

@@ -212,10 +212,11 @@ LLVMValueRef bl_cg_array(struct bl_cg_func *f, LLVMTypeRef vector_type, const ch
 LLVMValueRef bl_cg_element(struct bl_cg_func *f, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef lane);
 
 /* ---- cg_coroutine.c: a kernel that returns where its warp waits at a barrier, by LLVM's coroutines */
-bool bl_cg_can_be_coroutine(const struct bl_cg_unit *unit);
+/* BL_CPU_COROUTINE and BL_CPU_ROUNDS, what holds of them for the kernel. */
+uint32_t bl_cg_coroutine_flags(const struct bl_cg_unit *unit);
 void bl_cg_coroutine_begin(struct bl_cg_func *f);
 void bl_cg_coroutine_end(struct bl_cg_func *f); /* the builder stands where the kernel ends */
-/* Leaves the kernel if `wait` (i1) holds; goes on here at the next call. */
+/* Leaves the kernel if `wait` (i1; NULL: true) holds; goes on here at the next call. */
 void bl_cg_suspend(struct bl_cg_func *f, LLVMValueRef wait);
 /* In the place of a call of a kernel that is a coroutine: its next part, if the warp waits. Ends the block; the builder then stands
  * where the warp begins. */

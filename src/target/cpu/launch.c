@@ -441,7 +441,23 @@ bool bl_cpu_turn_over(struct bl_cpu_core *core)
     return atomic_load_explicit(&core->runner->ready_count, memory_order_relaxed) > 1 && bl_cpu_now() - core->begun > TURN_NS;
 }
 
-/* Warps that return at barriers: each has its turn until all have ended. */
+/* Warps that return at each barrier, all of which are for all warps that have not ended. */
+static void run_rounds(struct bl_cpu_cta *cta, void (*entry)(struct bl_cpu_warp *))
+{
+    uint32_t alive = cta->all;
+    while (alive) {
+        bl_cpu_obey_stop(cta->core);
+        for (uint32_t mask = alive; mask; mask &= mask - 1) {
+            uint32_t w = (uint32_t)__builtin_ctz(mask);
+            cta->current = w;
+            entry(&cta->warps[w]);
+            if (!cta->warps[w].frame)
+                alive &= ~(1u << w);
+        }
+    }
+}
+
+/* Warps that return where they wait: each has its turn until all have ended. */
 static void run_coroutines(struct bl_cpu_cta *cta, void (*entry)(struct bl_cpu_warp *))
 {
     cta->ended = 0;
@@ -468,7 +484,8 @@ static void run_coroutines(struct bl_cpu_cta *cta, void (*entry)(struct bl_cpu_w
 /* On the core's fiber: the CTAs that it has claimed, warp by warp. */
 void bl_cpu_run_ctas(struct bl_cpu_core *core)
 {
-    bool coroutines = core->command->launch.code->info.flags & BL_CPU_COROUTINE;
+    uint32_t flags = core->command->launch.code->info.flags;
+    bool coroutines = flags & BL_CPU_COROUTINE;
     struct bl_cpu_command *command = core->command;
     const struct bl_cpu_grid *launch = &command->launch;
     struct bl_cpu_cta *cta = core->cta;
@@ -488,7 +505,9 @@ void bl_cpu_run_ctas(struct bl_cpu_core *core)
             cta->current = w;
             entry(&cta->warps[w]);
         }
-        if (coroutines)
+        if (flags & BL_CPU_ROUNDS)
+            run_rounds(cta, entry);
+        else if (coroutines)
             run_coroutines(cta, entry);
         if (++ctaid[0] < launch->grid[0])
             continue;
