@@ -16,6 +16,7 @@ struct bl_queue;
 struct bl_fence;
 struct bl_device_module;
 struct bl_device_kernel;
+struct bl_physical;
 
 struct bl_device_props {
     char name[256];        /* says what it is: "Bailey CPU (AMD EPYC 9354, 2 threads)" */
@@ -29,6 +30,7 @@ struct bl_device_props {
     uint64_t shared_per_block, shared_per_block_optin, shared_per_multiprocessor, shared_reserved;
     int registers_per_block, registers_per_multiprocessor;
     int pci_domain, pci_bus, pci_device;
+    uint32_t map_granularity; /* bytes; what reserve, physical_create and map count in. 0: the device has none of them */
     bool unified_addressing, managed_memory, concurrent_managed, pageable_access, host_memory_is_device_memory;
 };
 
@@ -98,6 +100,8 @@ enum bl_alloc_kind {
     BL_ALLOC_MANAGED,
 };
 
+enum bl_access { BL_ACCESS_NONE, BL_ACCESS_READ, BL_ACCESS_READ_WRITE };
+
 struct bl_module_source {
     struct bl_sv ptx; /* whole text; copied if the module needs it longer */
     const char *name; /* for messages: file or "cuModuleLoadData" */
@@ -143,6 +147,25 @@ struct bl_device_ops {
     /* Base and size of the allocation (device, host, managed or a module's variables) that holds address. */
     enum bl_status (*range)(struct bl_device *device, uint64_t address, uint64_t *base, uint64_t *size, enum bl_alloc_kind *kind);
     void (*memory_info)(struct bl_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
+
+    /* Addresses without memory, and memory without an address (zeroed), joined by map. Sizes, addresses and alignments are
+     * multiples of props.map_granularity, except that imported memory may end at any page. */
+    enum bl_status (*reserve)(struct bl_device *device, uint64_t size, uint64_t align, uint64_t hint, uint64_t *address,
+                              struct bl_error *error);
+    void (*unreserve)(struct bl_device *device, uint64_t address, uint64_t size); /* nothing is mapped there any more */
+    enum bl_status (*physical_create)(struct bl_device *device, uint64_t size, struct bl_physical **physical,
+                                      struct bl_error *error);
+    void (*physical_destroy)(struct bl_physical *physical); /* what is mapped stays usable */
+    /* A descriptor that another process can import; the caller closes it. */
+    enum bl_status (*physical_export)(struct bl_physical *physical, int *descriptor);
+    enum bl_status (*physical_import)(struct bl_device *device, int descriptor, struct bl_physical **physical, uint64_t *size,
+                                      struct bl_error *error);
+    enum bl_status (*map)(struct bl_device *device, uint64_t address, uint64_t size, struct bl_physical *physical); /* no access */
+    enum bl_status (*unmap)(struct bl_device *device, uint64_t address, uint64_t size);
+    enum bl_status (*protect)(struct bl_device *device, uint64_t address, uint64_t size, enum bl_access access);
+    /* Makes the memory that holds an address, given out by alloc, one that other processes can import, without moving it. The
+     * descriptor stays the device's; *base is the address of its first byte. */
+    enum bl_status (*share)(struct bl_device *device, uint64_t address, int *descriptor, uint64_t *base, struct bl_error *error);
 
     enum bl_status (*module_load)(struct bl_device *device, const struct bl_module_source *source, struct bl_device_module **module,
                                   struct bl_error *error);

@@ -20,8 +20,8 @@ static const char *name_of(cudaError_t error)
 {
     return cudaGetErrorName(error);
 }
-#define CALL(call) printf("%s: %s\n", #call, name_of(call))
-#define VALUE(value) printf("  %s = %lld\n", #value, (long long)(value))
+#define CALL(call) (printf("%s: %s\n", #call, name_of(call)), fflush(stdout))
+#define VALUE(value) (printf("  %s = %lld\n", #value, (long long)(value)), fflush(stdout))
 
 enum { MiB = 1 << 20 };
 
@@ -179,7 +179,6 @@ static void mapping()
     CALL(cuMemMap(p, 2 * MiB, 0, a, 0));
     CALL(cuMemMap(p + 4096, 4 * MiB, 0, a, 0));
     CALL(cuMemMap(p, 8 * MiB, 0, a, 0));
-    CALL(cuMemMap(p + 6 * MiB, 4 * MiB, 0, a, 0));
     CALL(cuMemUnmap(p, 8 * MiB));
     CALL(cuMemMap(p, 4 * MiB, 0, a, 0));
     CALL(cuMemMap(p, 4 * MiB, 0, a, 0));
@@ -613,7 +612,6 @@ static void memory_operations()
     CALL(cuStreamWriteValue64(stream, p + 4, 7, 0));
     CALL(cuStreamWriteValue32(stream, p, 7, 2));
     CALL(cuStreamWriteValue32(stream, (CUdeviceptr)&value, 7, 0));
-    CALL(cuStreamWaitValue32(stream, p, 7, 4));
     CALL(cuStreamWaitValue32(stream, p, 0, CU_STREAM_WAIT_VALUE_GEQ | CU_STREAM_WAIT_VALUE_FLUSH));
     CALL(cuStreamWaitValue32(stream, p + 2, 0, CU_STREAM_WAIT_VALUE_GEQ));
     CALL(cuStreamWaitValue64(stream, p + 4, 0, CU_STREAM_WAIT_VALUE_GEQ));
@@ -631,7 +629,6 @@ static void memory_operations()
     CALL(cuStreamBatchMemOp(stream, 0, ops, 0));
     CALL(cuStreamBatchMemOp(stream, 1, NULL, 0));
     CALL(cuStreamBatchMemOp(stream, 3, ops, 1));
-    CALL(cuStreamBatchMemOp(stream, 257, ops, 0));
     ops[1].operation = (CUstreamBatchMemOpType)99;
     CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
     ops[1].flushRemoteWrites.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
@@ -839,9 +836,8 @@ static void green_contexts()
     CALL(cuDeviceGetDevResource(0, NULL, CU_DEV_RESOURCE_TYPE_SM));
     CALL(cuDeviceGetDevResource(9, &got, CU_DEV_RESOURCE_TYPE_SM));
     CALL(cuDeviceGetDevResource(0, &got, CU_DEV_RESOURCE_TYPE_INVALID));
-    CALL(cuDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 1));
-    CALL(cuDevSmResourceSplitByCount(groups, NULL, &all, &rest, 0, 1));
-    CALL(cuDevSmResourceSplitByCount(groups, &count, NULL, &rest, 0, 1));
+    CALL(cuDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 8));
+    VALUE(count > 0);
     count = 1;
     CALL(cuDevSmResourceSplitByCount(groups, &count, &all, &rest, 16, 1));
     count = 1;
@@ -1189,7 +1185,6 @@ int main()
         pid_t child = fork();
         if (child == 0) {
             alarm(60);
-            setvbuf(stdout, NULL, _IOLBF, 0);
             if (!section.alone)
                 start();
             section.run();

@@ -98,6 +98,26 @@ static struct bl_cu_allocation *overlapping(uint64_t base, uint64_t size)
     return at && (at->base >= base || base - at->base < at->size) ? at : NULL;
 }
 
+/* Puts a node in; false: it overlaps one. */
+static bool enter(struct bl_cu_allocation *node)
+{
+    node->preferred.type = node->last_prefetch.type = CU_MEM_LOCATION_TYPE_INVALID;
+    pthread_mutex_lock(&lock);
+    struct bl_cu_allocation *other = overlapping(node->base, node->size);
+    /* Host memory that was freed without being unregistered may come back as something else. */
+    while (other && other->memory == BL_CU_REGISTERED && node->memory != BL_CU_REGISTERED) {
+        bl_free(take_out(other->base));
+        other = overlapping(node->base, node->size);
+    }
+    if (!other) {
+        node->id = next_id++;
+        node->rank = random_rank();
+        insert(node);
+    }
+    pthread_mutex_unlock(&lock);
+    return !other;
+}
+
 struct bl_cu_allocation *bl_cu_allocation_add(struct bl_cu_context *context, uint64_t base, uint64_t size, enum bl_cu_memory memory,
                                               unsigned flags)
 {
@@ -110,25 +130,22 @@ struct bl_cu_allocation *bl_cu_allocation_add(struct bl_cu_context *context, uin
     node->flags = flags;
     node->context = context;
     node->device = context->device;
-    node->preferred.type = node->last_prefetch.type = CU_MEM_LOCATION_TYPE_INVALID;
-    pthread_mutex_lock(&lock);
-    struct bl_cu_allocation *other = overlapping(base, size);
-    /* Host memory that was freed without being unregistered may come back as something else. */
-    while (other && other->memory == BL_CU_REGISTERED && memory != BL_CU_REGISTERED) {
-        bl_free(take_out(other->base));
-        other = overlapping(base, size);
-    }
-    if (!other) {
-        node->id = next_id++;
-        node->rank = random_rank();
-        insert(node);
-    }
-    pthread_mutex_unlock(&lock);
-    if (other) {
-        bl_free(node);
-        return NULL;
-    }
-    return node;
+    if (enter(node))
+        return node;
+    bl_free(node);
+    return NULL;
+}
+
+bool bl_cu_allocation_insert(const struct bl_cu_allocation *about)
+{
+    struct bl_cu_allocation *node = bl_malloc(sizeof(*node));
+    if (!node)
+        return false;
+    *node = *about;
+    if (enter(node))
+        return true;
+    bl_free(node);
+    return false;
 }
 
 bool bl_cu_allocation_find(uint64_t address, struct bl_cu_allocation *copy)
@@ -202,8 +219,17 @@ bool bl_cu_range_valid(struct bl_cu_context *context, uint64_t address, uint64_t
     struct bl_cu_allocation found;
     if (size == 0)
         return true;
-    if (bl_cu_allocation_find(address, &found))
-        return size <= found.size - (address - found.base);
+    while (bl_cu_allocation_find(address, &found)) {
+        if (found.memory == BL_CU_MAPPED && found.access == BL_ACCESS_NONE)
+            return false;
+        uint64_t here = found.size - (address - found.base);
+        if (size <= here)
+            return true;
+        if (found.memory != BL_CU_MAPPED) /* mappings that follow each other are one range */
+            return false;
+        address += here;
+        size -= here;
+    }
     /* Not one of ours: a module's variable whose address the program got from a kernel. Plain host memory is none, although kernels
      * can read it (measured on an H200: tests/api). */
     struct bl_device *device = context->device->device;

@@ -49,7 +49,8 @@ enum bl_cu_kind {
     BL_CU_NODE,
     BL_CU_EXEC,
     BL_CU_USER_OBJECT,
-    BL_CU_KINDS
+    BL_CU_PHYSICAL,
+    BL_CU_KINDS /* at most 32: five bits of a handle */
 };
 
 /* First member of every object behind a handle. */
@@ -78,7 +79,7 @@ extern _Atomic(struct bl_cu_slot *) bl_cu_chunks[BL_CU_CHUNK];
 static inline void *bl_cu_object(const void *handle, enum bl_cu_kind kind)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;
-    if ((value & 0xff) != (uint64_t)kind << 4)
+    if ((value & 0xff) != (uint64_t)kind << 3)
         return NULL;
     uint32_t index = (uint32_t)(value >> 8) & 0xffffff;
     struct bl_cu_slot *chunk = atomic_load_explicit(&bl_cu_chunks[index / BL_CU_CHUNK], memory_order_acquire);
@@ -201,6 +202,7 @@ enum bl_cu_memory {
     BL_CU_MANAGED,
     BL_CU_VARIABLE, /* of a module */
     BL_CU_ARRAY_MEMORY,
+    BL_CU_MAPPED, /* of virtual.c: no context's */
 };
 
 struct bl_cu_allocation {
@@ -211,6 +213,10 @@ struct bl_cu_allocation {
     struct bl_cu_device *device;
     struct bl_cu_pool *pool;
     struct bl_cu_graph_memory *graph; /* of an allocation node, or NULL */
+    uint64_t range_base, range_size;  /* BL_CU_MAPPED: of the reservation */
+    enum bl_access access;            /* BL_CU_MAPPED: what any device may do */
+    unsigned handle_types;            /* that it can be exported as */
+    bool on_host;                     /* BL_CU_MAPPED: memory asked for on the host's side */
     bool sync_memops;
     int read_mostly;
     CUmemLocation preferred, last_prefetch;
@@ -221,6 +227,8 @@ struct bl_cu_allocation {
 /* allocation.c: all ranges that the driver knows, by address. */
 struct bl_cu_allocation *bl_cu_allocation_add(struct bl_cu_context *context, uint64_t base, uint64_t size, enum bl_cu_memory memory,
                                               unsigned flags); /* NULL: no memory, or it overlaps one */
+/* The same for one whose fields the caller has filled in; false: no memory, or it overlaps one. */
+bool bl_cu_allocation_insert(const struct bl_cu_allocation *about);
 bool bl_cu_allocation_find(uint64_t address, struct bl_cu_allocation *copy);
 bool bl_cu_allocation_overlap(uint64_t base, uint64_t size, struct bl_cu_allocation *copy); /* one that has bytes of the range */
 /* Takes out the one that starts at base (and is of that memory); false: none. */

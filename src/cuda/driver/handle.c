@@ -23,6 +23,7 @@ static const size_t sizes[BL_CU_KINDS] = {
     [BL_CU_NODE] = sizeof(struct bl_cu_node),
     [BL_CU_EXEC] = sizeof(struct bl_cu_exec),
     [BL_CU_USER_OBJECT] = sizeof(struct bl_cu_user_object),
+    [BL_CU_PHYSICAL] = 256, /* checked in virtual.c */
 };
 
 static struct bl_cu_slot *slot_of(uint32_t index)
@@ -71,7 +72,7 @@ void *bl_cu_new(enum bl_cu_kind kind)
     object->generation = generation ? generation : 1;
     /* 22 bits of generation keep a handle below 2^54 and above every small number; user addresses end at 2^47, so most
      * handles are not even possible pointers. */
-    object->handle = (uint64_t)object->generation << 32 | (uint64_t)index << 8 | (uint64_t)kind << 4;
+    object->handle = (uint64_t)object->generation << 32 | (uint64_t)index << 8 | (uint64_t)kind << 3;
     return object;
 }
 

@@ -4,10 +4,11 @@
 /* One attribute of a known range. Sizes as the header's comments on CUpointer_attribute say. */
 static CUresult attribute_of(void *data, CUpointer_attribute attribute, uint64_t address, const struct bl_cu_allocation *found)
 {
-    bool host = found->memory == BL_CU_HOST_MEMORY || found->memory == BL_CU_REGISTERED;
+    bool host = found->memory == BL_CU_HOST_MEMORY || found->memory == BL_CU_REGISTERED || found->on_host;
+    bool mapped = found->memory == BL_CU_MAPPED;
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = BL_CU_HANDLE(CUcontext, found->context);
+        *(CUcontext *)data = found->context ? BL_CU_HANDLE(CUcontext, found->context) : NULL;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -38,23 +39,26 @@ static CUresult attribute_of(void *data, CUpointer_attribute attribute, uint64_t
         *(bool *)data = false;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *(CUdeviceptr *)data = found->base;
+        *(CUdeviceptr *)data = mapped ? found->range_base : found->base;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        *(size_t *)data = found->size;
+        *(size_t *)data = mapped ? found->range_size : found->size;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         *(bool *)data = true;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(uint64_t *)data = 0;
+        *(uint64_t *)data = found->handle_types;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+        *(unsigned *)data = !mapped                           ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                            : found->access == BL_ACCESS_NONE ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
+                            : found->access == BL_ACCESS_READ ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                                                              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)data = found->pool ? (CUmemoryPool)(uintptr_t)((struct bl_cu_object *)found->pool)->handle : NULL;
-        return found->pool ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return found->pool || mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         *(size_t *)data = found->size;
         return CUDA_SUCCESS;
@@ -136,6 +140,10 @@ static void set_sync_memops(struct bl_cu_allocation *allocation, const void *val
 
 CUresult bl_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
+    struct bl_cu_allocation found;
+    if (value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && bl_cu_allocation_find(ptr, &found) &&
+        found.memory == BL_CU_MAPPED)
+        return CUDA_ERROR_NOT_SUPPORTED; /* measured on an H200 */
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !bl_cu_allocation_update(ptr, set_sync_memops, value))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;

@@ -19,6 +19,11 @@ void bl_cpu_memory_destroy(struct bl_cpu_memory *memory);
 enum bl_status bl_cpu_memory_take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind, uint64_t size, uint64_t align,
                                   uint64_t *address, struct bl_error *error);
 void bl_cpu_memory_give_back(struct bl_cpu_memory *memory, uint64_t address);
+/* Counts memory that map.c holds as the device's. */
+enum bl_status bl_cpu_memory_charge(struct bl_cpu_memory *memory, uint64_t size, struct bl_error *error);
+void bl_cpu_memory_discharge(struct bl_cpu_memory *memory, uint64_t size);
+/* A sealed file of that many bytes, all zero, that other processes can map; -1: the system refuses. */
+int bl_cpu_memory_file(uint64_t size);
 
 /* A relocated object in executable memory. */
 struct bl_cpu_image {

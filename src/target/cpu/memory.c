@@ -39,6 +39,7 @@ struct region {
     uint64_t bytes;
     void *reserved; /* the mapping with its guards */
     size_t reserved_size;
+    int file;                       /* that its memory is of, shared with other processes; 0: none, memory of this process */
     struct region *next, *previous; /* slab: list of those with a free block; else: of kept or unused records */
     /* slabs only */
     uint32_t class, count, used, hint; /* hint: no free block in words before it */
@@ -266,6 +267,9 @@ static bool map_guarded(struct region *region, uint64_t page, uint64_t bytes, ui
 
 static void unmap(struct region *region)
 {
+    if (region->file)
+        close(region->file);
+    region->file = 0;
     munmap(region->reserved, region->reserved_size);
     region->reserved = NULL;
 }
@@ -498,7 +502,7 @@ static void give_back_large(struct bl_cpu_memory *memory, struct region *region)
 {
     memory->used -= region->bytes;
     table_remove(memory, region);
-    if (!region->internal && region->bytes <= kept_largest && memory->kept_bytes + region->bytes <= kept_max) {
+    if (!region->internal && !region->file && region->bytes <= kept_largest && memory->kept_bytes + region->bytes <= kept_max) {
         region->next = memory->kept;
         memory->kept = region;
         memory->kept_bytes += region->bytes;
@@ -560,6 +564,14 @@ static enum bl_status out_of_memory(uint64_t size, uint64_t left, struct bl_erro
                    (unsigned long long)left);
 }
 
+/* Bytes that may still be given out. With the lock. */
+static uint64_t left_for(struct bl_cpu_memory *memory, uint64_t size)
+{
+    if (size > memory->at_start - BL_MIN(memory->at_start, memory->used))
+        measure_again(memory);
+    return memory->at_start - BL_MIN(memory->at_start, memory->used);
+}
+
 static enum bl_status take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind, uint64_t size, uint64_t align, bool internal,
                            uint64_t *address, struct bl_error *error)
 {
@@ -574,9 +586,7 @@ static enum bl_status take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind
         return out_of_memory(size, system_free(), error);
     class = internal ? memory->class_count : class_for(memory, size, align);
     pthread_mutex_lock(&memory->lock);
-    if (size > memory->at_start - BL_MIN(memory->at_start, memory->used))
-        measure_again(memory);
-    left = memory->at_start - BL_MIN(memory->at_start, memory->used);
+    left = left_for(memory, size);
     if (size <= left)
         taken =
             class < memory->class_count ? take_small(memory, kind, size, class) : take_large(memory, kind, size, align, internal);
@@ -659,6 +669,27 @@ void bl_cpu_memory_give_back(struct bl_cpu_memory *memory, uint64_t address)
     give_back(memory, address, true);
 }
 
+enum bl_status bl_cpu_memory_charge(struct bl_cpu_memory *memory, uint64_t size, struct bl_error *error)
+{
+    uint64_t left;
+
+    if (size >= ask_system && !system_has(size))
+        return out_of_memory(size, system_free(), error);
+    pthread_mutex_lock(&memory->lock);
+    left = left_for(memory, size);
+    if (size <= left)
+        memory->used += size;
+    pthread_mutex_unlock(&memory->lock);
+    return size <= left ? BL_OK : out_of_memory(size, left, error);
+}
+
+void bl_cpu_memory_discharge(struct bl_cpu_memory *memory, uint64_t size)
+{
+    pthread_mutex_lock(&memory->lock);
+    memory->used -= size;
+    pthread_mutex_unlock(&memory->lock);
+}
+
 bool bl_cpu_memory_find(struct bl_cpu_device *device, uint64_t address, uint64_t *base, uint64_t *size)
 {
     struct place place;
@@ -703,4 +734,60 @@ void bl_cpu_memory_info(struct bl_device *device, uint64_t *free_bytes, uint64_t
     *free_bytes = memory->at_start - BL_MIN(memory->at_start, memory->used);
     *total_bytes = memory->total;
     pthread_mutex_unlock(&memory->lock);
+}
+
+/* ---- sharing with other processes ---------------------------------------------------------------- */
+
+/* Copies pages that are not all zero, so that what was never touched stays without memory. */
+static bool copy_pages(int file, const char *from, uint64_t bytes, uint64_t page)
+{
+    for (uint64_t at = 0; at < bytes; at += page) {
+        bool zero = from[at] == 0 && memcmp(from + at, from + at + 1, page - 1) == 0;
+        if (!zero && pwrite(file, from + at, page, (off_t)at) != (ssize_t)page)
+            return false;
+    }
+    return true;
+}
+
+/* Puts a file in the place of a region's own memory. With the lock; nothing of the device runs. */
+static bool replace_by_file(struct bl_cpu_memory *memory, struct region *region)
+{
+    void *base = (void *)(uintptr_t)region->base;
+    int file = bl_cpu_memory_file(region->bytes);
+
+    if (file < 0)
+        return false;
+    if (!copy_pages(file, base, region->bytes, memory->page) ||
+        mmap(base, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+        close(file);
+        return false;
+    }
+    if (region->bytes >= HUGE_PAGE)
+        madvise(base, region->bytes, MADV_HUGEPAGE);
+    region->file = file;
+    return true;
+}
+
+/* Memory becomes a file's only when it is shared: a file's pages are small ones on most systems, and cost more to get. */
+enum bl_status bl_cpu_share(struct bl_device *base, uint64_t address, int *descriptor, uint64_t *start, struct bl_error *error)
+{
+    struct bl_cpu_device *device = (struct bl_cpu_device *)base;
+    struct bl_cpu_memory *memory = device->memory;
+    struct place place;
+    enum bl_status status = BL_OK;
+
+    if (!bl_cpu_quiet_begin(device))
+        return bl_fail(error, BL_TIMEOUT, "memory cannot be shared while a kernel runs that does not end");
+    pthread_mutex_lock(&memory->lock);
+    if (find(memory, address, &place) != PRESENT || place.region->internal || place.kind != BL_ALLOC_DEVICE)
+        status = bl_fail(error, BL_INVALID, "no device memory at 0x%llx", (unsigned long long)address);
+    else if (!place.region->file && !replace_by_file(memory, place.region))
+        status = bl_fail(error, BL_NO_MEMORY, "no memory to share %llu bytes", (unsigned long long)place.region->bytes);
+    if (status == BL_OK) {
+        *descriptor = place.region->file;
+        *start = place.region->base;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    bl_cpu_quiet_end(device);
+    return status;
 }

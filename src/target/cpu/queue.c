@@ -6,6 +6,7 @@
 #include <sched.h>
 
 enum { SPIN_NS = 20000, WAIT_CHAIN = 64 };
+static const uint64_t quiet_ns = 10000000000;
 
 /* ---- lists ------------------------------------------------------------------------------------- */
 
@@ -638,6 +639,31 @@ uint64_t bl_cpu_fence_time(struct bl_fence *fence)
     uint64_t time = fence->time;
     bl_cpu_unlock(fence->runner);
     return time;
+}
+
+/* ---- a pause ------------------------------------------------------------------------------------- */
+
+bool bl_cpu_quiet_begin(struct bl_cpu_device *device)
+{
+    struct bl_cpu_runner *runner = device->runner;
+    uint64_t end = bl_cpu_now() + quiet_ns;
+    if (bl_cpu_forked)
+        return false;
+    bl_cpu_lock(runner);
+    while (runner->running && bl_cpu_now() < end) {
+        bl_cpu_unlock(runner);
+        bl_cpu_nap(20000);
+        bl_cpu_lock(runner);
+    }
+    if (!runner->running)
+        return true;
+    bl_cpu_unlock(runner);
+    return false;
+}
+
+void bl_cpu_quiet_end(struct bl_cpu_device *device)
+{
+    bl_cpu_unlock(device->runner);
 }
 
 /* ---- faults and reset ------------------------------------------------------------------------------ */

@@ -82,6 +82,9 @@ void bl_cpu_runner_destroy(struct bl_cpu_device *device);
 /* How many worker threads there are (BAILEY_THREADS, else the processors that this process may use). No thread is started
  * before the first work. */
 uint32_t bl_cpu_worker_count(void);
+/* Until bl_cpu_quiet_end no thread runs work of the device. False: work went on for too long; then no end is to follow. */
+bool bl_cpu_quiet_begin(struct bl_cpu_device *device);
+void bl_cpu_quiet_end(struct bl_cpu_device *device);
 
 /* The device operations, by who implements them. */
 /* memory.c */
@@ -90,6 +93,20 @@ enum bl_status bl_cpu_alloc(struct bl_device *device, enum bl_alloc_kind kind, u
 enum bl_status bl_cpu_free(struct bl_device *device, uint64_t address);
 enum bl_status bl_cpu_range(struct bl_device *device, uint64_t address, uint64_t *base, uint64_t *size, enum bl_alloc_kind *kind);
 void bl_cpu_memory_info(struct bl_device *device, uint64_t *free_bytes, uint64_t *total_bytes);
+/* map.c */
+enum bl_status bl_cpu_reserve(struct bl_device *device, uint64_t size, uint64_t align, uint64_t hint, uint64_t *address,
+                              struct bl_error *error);
+void bl_cpu_unreserve(struct bl_device *device, uint64_t address, uint64_t size);
+enum bl_status bl_cpu_physical_create(struct bl_device *device, uint64_t size, struct bl_physical **physical,
+                                      struct bl_error *error);
+void bl_cpu_physical_destroy(struct bl_physical *physical);
+enum bl_status bl_cpu_physical_export(struct bl_physical *physical, int *descriptor);
+enum bl_status bl_cpu_physical_import(struct bl_device *device, int descriptor, struct bl_physical **physical, uint64_t *size,
+                                      struct bl_error *error);
+enum bl_status bl_cpu_map(struct bl_device *device, uint64_t address, uint64_t size, struct bl_physical *physical);
+enum bl_status bl_cpu_unmap(struct bl_device *device, uint64_t address, uint64_t size);
+enum bl_status bl_cpu_protect(struct bl_device *device, uint64_t address, uint64_t size, enum bl_access access);
+enum bl_status bl_cpu_share(struct bl_device *device, uint64_t address, int *descriptor, uint64_t *base, struct bl_error *error);
 /* module.c */
 enum bl_status bl_cpu_module_load(struct bl_device *device, const struct bl_module_source *source, struct bl_device_module **module,
                                   struct bl_error *error);
