@@ -387,7 +387,7 @@ class Bench:
 
     def results(self, form, module, name):
         """All bytes that the form gives for the tiles of a class."""
-        driver, partner = self.driver, form.kinds[0]
+        driver, partner = self.driver, form.kinds[0] or ''
         for n, role in enumerate('abc'):
             if form.sizes[1 + n]:
                 data = self.pools.take(form.kinds[n], role, partner, name, form.sizes[1 + n] * self.tiles)
