@@ -78,8 +78,31 @@ struct bl_fill {
     uint64_t height, pitch;     /* pitch in bytes */
 };
 
+/* A word of 4 or 8 bytes, aligned, that a queue writes or waits for. GEQ compares as CUDA does, by the sign of the difference. */
+enum bl_value_kind {
+    BL_VALUE_WRITE,
+    BL_VALUE_RAISE, /* write, unless the word is greater already (8 bytes, unsigned) */
+    BL_VALUE_WAIT_GEQ,
+    BL_VALUE_WAIT_EQ,
+    BL_VALUE_WAIT_AND, /* until (word & value) != 0 */
+    BL_VALUE_WAIT_NOR, /* until ~(word | value) != 0 */
+};
+struct bl_value_op {
+    enum bl_value_kind kind;
+    bool wide; /* 8 bytes */
+    uint64_t address, value;
+};
+
 /* One piece of work of a batch. */
-enum bl_step_kind { BL_STEP_LAUNCH, BL_STEP_COPY, BL_STEP_FILL, BL_STEP_HOST_CALL, BL_STEP_RECORD, BL_STEP_WAIT };
+enum bl_step_kind {
+    BL_STEP_LAUNCH,
+    BL_STEP_COPY,
+    BL_STEP_FILL,
+    BL_STEP_HOST_CALL,
+    BL_STEP_RECORD,
+    BL_STEP_WAIT,
+    BL_STEP_VALUE,
+};
 struct bl_step {
     enum bl_step_kind kind;
     union {
@@ -91,6 +114,7 @@ struct bl_step {
             void *data;
         } host;
         struct bl_fence *fence; /* of the queue's own device */
+        struct bl_value_op value;
     };
 };
 
@@ -189,6 +213,8 @@ struct bl_device_ops {
     enum bl_status (*copy)(struct bl_queue *queue, const struct bl_copy *copy);
     enum bl_status (*fill)(struct bl_queue *queue, const struct bl_fill *fill);
     enum bl_status (*host_call)(struct bl_queue *queue, void (*function)(void *), void *data);
+    /* Anyone may write the word that is waited for: kernels, the host, other processes. */
+    enum bl_status (*value)(struct bl_queue *queue, const struct bl_value_op *op);
     /* Puts all steps into the queue as the calls for one would, with nothing of other threads between them. On an error none
      * is in it. */
     enum bl_status (*batch)(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error);

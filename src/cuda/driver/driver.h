@@ -256,6 +256,9 @@ void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size); /* 
 /* What a copy or fill of a graph asks of the device, checked as the calls are. */
 CUresult bl_cu_copy_resolve(struct bl_cu_context *context, const CUDA_MEMCPY3D *box, struct bl_copy *copy);
 CUresult bl_cu_fill_resolve(struct bl_cu_context *context, const CUDA_MEMSET_NODE_PARAMS_v2 *given, struct bl_fill *fill);
+/* The same for a stream memory operation (memop.c). *nothing: it is a barrier, which needs no step. */
+CUresult bl_cu_memop_resolve(struct bl_cu_context *context, const CUstreamBatchMemOpParams *given, struct bl_value_op *op,
+                             bool *nothing);
 /* The program frees memory of an allocation node (graph_memory.c); false: it is not allocated now. */
 bool bl_cu_graph_memory_release(struct bl_cu_graph_memory *memory);
 

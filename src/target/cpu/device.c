@@ -292,6 +292,7 @@ static const struct bl_device_ops ops = {
     .copy = bl_cpu_copy,
     .fill = bl_cpu_fill,
     .host_call = bl_cpu_host_call,
+    .value = bl_cpu_value,
     .batch = bl_cpu_batch,
     .queue_wait = bl_cpu_queue_wait,
     .queue_query = bl_cpu_queue_query,

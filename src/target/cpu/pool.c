@@ -16,6 +16,7 @@
 
 enum {
     WATCH_NS = 200000,
+    VALUE_NS = 20000,     /* the same, while a queue waits for a value */
     WATCH_ROUNDS = 50,    /* without any work, then the watcher sleeps too */
     IDLE_SPIN_NS = 10000, /* before a worker sleeps */
     OVERDUE_NS = 5000000, /* a queue that waited so long gets a thread over the limit: those that run may wait for it */
@@ -97,8 +98,9 @@ static void idle(struct bl_cpu_runner *runner, uint32_t *rounds, uint64_t *seria
     bool watcher = false;
     uint32_t seen = atomic_load_explicit(&runner->bell, memory_order_relaxed);
 
-    if (*serial != runner->serial || !TAILQ_EMPTY(&runner->ready))
+    if (*serial != runner->serial || !TAILQ_EMPTY(&runner->ready) || runner->value_waits)
         *rounds = 0;
+    uint64_t pause = runner->value_waits ? VALUE_NS : WATCH_NS;
     *serial = runner->serial;
     if (!runner->watching && (*rounds)++ < WATCH_ROUNDS)
         runner->watching = watcher = true;
@@ -106,7 +108,7 @@ static void idle(struct bl_cpu_runner *runner, uint32_t *rounds, uint64_t *seria
     bl_cpu_unlock(runner);
     if (!watcher)
         spin_for_bell(runner, seen);
-    bl_cpu_futex_wait(&runner->bell, seen, watcher ? WATCH_NS : 0);
+    bl_cpu_futex_wait(&runner->bell, seen, watcher ? pause : 0);
     bl_cpu_lock(runner);
     runner->idle--;
     if (watcher)
@@ -122,6 +124,7 @@ static void *worker(void *data)
     bl_cpu_lock(runner);
     runner->starting--;
     while (!runner->quit) {
+        bl_cpu_values_poll(runner);
         struct bl_queue *queue = find_work(runner);
         if (!queue) {
             idle(runner, &rounds, &serial);

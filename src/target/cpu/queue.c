@@ -70,7 +70,7 @@ static void note_cost(struct bl_cpu_runner *runner, const struct bl_cpu_command 
 }
 
 /* Lets go of what a command holds; it becomes BL_CPU_NOTHING. */
-static void command_release(struct bl_cpu_command *command)
+static void command_release(struct bl_cpu_runner *runner, struct bl_cpu_command *command)
 {
     switch (command->kind) {
     case BL_CPU_LAUNCH:
@@ -84,6 +84,9 @@ static void command_release(struct bl_cpu_command *command)
     case BL_CPU_WAIT:
         command->wait.queue->watched--;
         queue_unref(command->wait.queue);
+        break;
+    case BL_CPU_VALUE:
+        runner->value_waits -= command->value.counted;
         break;
     case BL_CPU_NOTHING:
     case BL_CPU_TRANSFER:
@@ -105,7 +108,7 @@ static void wake_sleepers(struct bl_queue *queue)
 static void pop(struct bl_queue *queue)
 {
     struct bl_cpu_command *command = queue->first;
-    command_release(command);
+    command_release(queue->runner, command);
     queue->first = command->next;
     if (!queue->first)
         queue->last = &queue->first;
@@ -132,6 +135,16 @@ static void record_passed(struct bl_queue *queue, struct bl_fence *fence)
         fence->time = bl_cpu_now();
 }
 
+/* From now on somebody looks at the word. */
+static void value_wait(struct bl_cpu_runner *runner, struct bl_cpu_command *command)
+{
+    if (command->value.counted)
+        return;
+    command->value.counted = true;
+    runner->value_waits++;
+    bl_cpu_call_workers(runner, 0);
+}
+
 /* Does what needs no thread at the head of a queue; then the queue is empty, blocked or ready. */
 static void advance(struct bl_queue *queue)
 {
@@ -147,6 +160,12 @@ static void advance(struct bl_queue *queue)
             break;
         case BL_CPU_RECORD:
             record_passed(queue, command->record);
+            break;
+        case BL_CPU_VALUE:
+            if (!bl_cpu_value_done(runner, command)) {
+                value_wait(runner, command);
+                return;
+            }
             break;
         case BL_CPU_NOTHING:
             break;
@@ -165,6 +184,14 @@ static void advance(struct bl_queue *queue)
     }
 }
 
+/* Whether a command that waited need not any more. */
+static bool goes_on(struct bl_cpu_runner *runner, struct bl_cpu_command *command)
+{
+    if (command->kind == BL_CPU_VALUE)
+        return bl_cpu_value_done(runner, command);
+    return command->kind == BL_CPU_WAIT && reached(command->wait.queue, command->wait.sequence);
+}
+
 /* Goes on with queues that waited for one that went on; frees dead queues. */
 static void settle(struct bl_cpu_runner *runner)
 {
@@ -174,7 +201,7 @@ static void settle(struct bl_cpu_runner *runner)
         TAILQ_FOREACH(queue, &runner->queues, all)
         {
             struct bl_cpu_command *command = queue->first;
-            if (command && command->kind == BL_CPU_WAIT && reached(command->wait.queue, command->wait.sequence)) {
+            if (command && goes_on(runner, command)) {
                 advance(queue);
                 runner->recheck = true;
                 break; /* the list may be another now */
@@ -185,6 +212,14 @@ static void settle(struct bl_cpu_runner *runner)
         TAILQ_REMOVE(&runner->dead, queue, all);
         bl_free(queue);
     }
+}
+
+void bl_cpu_values_poll(struct bl_cpu_runner *runner)
+{
+    if (!runner->value_waits)
+        return;
+    runner->recheck = true;
+    settle(runner);
 }
 
 /* ---- running ------------------------------------------------------------------------------------ */
@@ -222,8 +257,8 @@ void bl_cpu_run_some(struct bl_cpu_runner *runner, struct bl_queue *queue)
     runner->running++;
     if (command->users >= command->total - BL_MIN(command->total, atomic_load(&command->next_piece)))
         make_unready(queue);
-    if (runner->running >= runner->workers && !TAILQ_EMPTY(&runner->ready))
-        bl_cpu_call_workers(runner, 0); /* somebody has to see what gets overdue */
+    if (runner->value_waits || (runner->running >= runner->workers && !TAILQ_EMPTY(&runner->ready)))
+        bl_cpu_call_workers(runner, 0); /* somebody has to see what gets overdue, and values that come */
     if (command->kind != BL_CPU_HOST_CALL && !(core = bl_cpu_core_take(runner)))
         out_of_cores(runner);
     if (core || command->kind == BL_CPU_HOST_CALL) {
@@ -297,6 +332,7 @@ static void wait_for(struct bl_queue *queue, uint64_t sequence)
         bl_cpu_unlock(runner);
         spin_until(queue, sequence);
         bl_cpu_lock(runner);
+        bl_cpu_values_poll(runner);
         if (reached(queue, sequence) || joinable(queue))
             continue;
         queue->wake_at = BL_MIN(queue->wake_at, sequence);
@@ -398,6 +434,8 @@ static enum bl_status one_step(struct bl_queue *queue, const struct bl_step *ste
         return bl_cpu_fence_record(queue, step->fence);
     case BL_STEP_WAIT:
         return bl_cpu_fence_wait_queue(queue, step->fence);
+    case BL_STEP_VALUE:
+        return bl_cpu_value(queue, &step->value);
     }
     return BL_INVALID;
 }
@@ -684,13 +722,13 @@ static bool queue_drop(struct bl_queue *queue)
 {
     bool runs = false;
     for (struct bl_cpu_command *command = queue->first; command; command = command->next) {
-        bool work = command->kind == BL_CPU_LAUNCH || command->kind == BL_CPU_TRANSFER;
+        bool work = command->kind == BL_CPU_LAUNCH || command->kind == BL_CPU_TRANSFER || command->kind == BL_CPU_VALUE;
         if (work && command->users) {
             atomic_store(&command->stop, true);
             runs = true;
         } else if (work) {
             make_unready(queue);
-            command_release(command);
+            command_release(queue->runner, command);
         }
     }
     if (!runs && queue->first)

@@ -36,6 +36,7 @@ enum bl_cpu_command_kind {
     BL_CPU_HOST_CALL,
     BL_CPU_RECORD,
     BL_CPU_WAIT,
+    BL_CPU_VALUE,
 };
 
 struct bl_cpu_grid {
@@ -81,6 +82,10 @@ struct bl_cpu_command {
             struct bl_queue *queue; /* a reference */
             uint64_t sequence;
         } wait;
+        struct {
+            struct bl_value_op op;
+            bool counted; /* in runner->value_waits */
+        } value;
     };
     uint8_t params[BL_CPU_INLINE_PARAMS] __attribute__((aligned(16)));
 };
@@ -121,6 +126,12 @@ void bl_cpu_command_cancel(struct bl_queue *queue, struct bl_cpu_command *comman
  * after, not meanwhile. */
 void bl_cpu_run_some(struct bl_cpu_runner *runner, struct bl_queue *queue);
 
+/* value.c; lock held. Whether the command is done: a write always, a wait once its word is so. A word that is not there any more
+ * is a fault of the runner. */
+bool bl_cpu_value_done(struct bl_cpu_runner *runner, struct bl_cpu_command *command);
+/* queue.c; lock held. Lets queues go on whose value came. */
+void bl_cpu_values_poll(struct bl_cpu_runner *runner);
+
 /* ---- threads (pool.c) ------------------------------------------------------------------------- */
 
 struct bl_cpu_cost { /* what a kernel's CTA took, for the choice whom to wake */
@@ -136,7 +147,8 @@ struct bl_cpu_runner {
     pthread_mutex_t lock;
     struct bl_cpu_queues queues, ready, dead;
     _Atomic uint32_t ready_count;
-    bool recheck; /* a queue that others wait for went on */
+    bool recheck;         /* a queue that others wait for went on */
+    uint32_t value_waits; /* queues whose first command waits for a value: somebody has to look again and again */
     struct bl_cpu_command *spare_commands;
     struct bl_cpu_core *spare_cores, *cores; /* cores: all of them */
     uint32_t core_count;

@@ -126,6 +126,7 @@ enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *lau
 enum bl_status bl_cpu_copy(struct bl_queue *queue, const struct bl_copy *copy);
 enum bl_status bl_cpu_fill(struct bl_queue *queue, const struct bl_fill *fill);
 enum bl_status bl_cpu_host_call(struct bl_queue *queue, void (*function)(void *), void *data);
+enum bl_status bl_cpu_value(struct bl_queue *queue, const struct bl_value_op *op);
 enum bl_status bl_cpu_batch(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error);
 enum bl_status bl_cpu_queue_wait(struct bl_queue *queue);
 enum bl_status bl_cpu_queue_query(struct bl_queue *queue);
