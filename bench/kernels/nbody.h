@@ -1,0 +1,1 @@
+#define BODIES 8192
