@@ -142,12 +142,14 @@ static bool load_from_var(struct bl_lower *l, const struct bl_ptx_instr *i, cons
     return true;
 }
 
-/* A strong access of a vector of at most 64 bits is one access of an integer: threads that meet in memory by such a pair, a value
- * and its state, count on never seeing half of a store, and a GPU never shows it. VOID: nothing to join. */
+/* A strong access of a vector of at most 128 bits is one access of an integer: threads that meet in memory by such a pair, a value
+ * and its state, count on never seeing half of a store, and a GPU never shows it. Threads of one CTA never see half of anything
+ * that a processor stores, so wide ones in its own memory stay as they are. VOID: nothing to join. */
 static enum bl_kir_type joined_type(const struct bl_kir_attr *attr)
 {
     uint32_t bits = bl_kir_type_bits(attr->type) * attr->vec;
-    return attr->order != BL_KIR_WEAK && attr->vec > 1 && bits <= 64 ? bl_kir_type_int(bits) : BL_KIR_VOID;
+    uint32_t most = attr->space == BL_KIR_SHARED || attr->space == BL_KIR_LOCAL ? 64 : 128;
+    return attr->order != BL_KIR_WEAK && attr->vec > 1 && bits <= most ? bl_kir_type_int(bits) : BL_KIR_VOID;
 }
 
 static void load_joined(struct bl_lower *l, const struct bl_ptx_instr *i, struct bl_kir_attr attr, struct bl_kir_value *base)

@@ -13,6 +13,13 @@ def newest(paths):
     return max(os.path.getmtime(path) for path in paths)
 
 
+def architecture(source):
+    """Of a program that says `// arch: 90` in its first line; else the oldest that nvcc 13 makes."""
+    with open(source) as text:
+        first = text.readline()
+    return "compute_" + (first.split("arch:")[1].strip() if "arch:" in first else "75")
+
+
 def compile_program(prefix, folder, compiler, sources):
     own = compiler == "bailey"
     command = [os.path.join(prefix, "bin/bailey"), "nvcc"] if own else [compiler]
@@ -23,7 +30,7 @@ def compile_program(prefix, folder, compiler, sources):
     if os.path.exists(program) and os.path.getmtime(program) > newest(sources + [b for b in beside if os.path.exists(b)]) and not own:
         return program
     made = "%s.%d" % (program, os.getpid())  # tests of one program run side by side
-    command += ["-w", "-std=c++17", "-arch=compute_75", "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else [])
+    command += ["-w", "-std=c++17", "-arch=" + architecture(sources[0]), "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else [])
     done = subprocess.run(command + sources, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)

@@ -173,6 +173,20 @@ LLVMValueRef bl_cg_pointer(struct bl_cg_func *f, const struct bl_kir_value *addr
     return vector ? vector_pointers(f, address, space, offset) : scalar_pointer(f, address, space, offset);
 }
 
+/* A strong access of 16 bytes, which other threads must never see half of: one atomic access a lane. */
+static bool is_wide(const struct bl_kir_instr *i)
+{
+    return bl_kir_type_bits(i->attr->type) == 128 && i->attr->order != BL_KIR_WEAK;
+}
+
+/* The order stands in the fences beside it. */
+static void mark_access(LLVMValueRef access, uint32_t align, bool wide)
+{
+    LLVMSetAlignment(access, align);
+    if (wide)
+        LLVMSetOrdering(access, LLVMAtomicOrderingMonotonic);
+}
+
 static struct address find_address(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
     const struct bl_kir_value *value = i->operands[0];
@@ -181,6 +195,8 @@ static struct address find_address(struct bl_cg_func *f, const struct bl_kir_ins
     if (i->attr->space == BL_KIR_LOCAL)
         a.form = BL_KIR_SHAPE_VARYING;
     if (a.form == BL_KIR_SHAPE_AFFINE && a.stride != (int64_t)i->attr->vec * bl_kir_type_bits(i->attr->type) / 8)
+        a.form = BL_KIR_SHAPE_VARYING;
+    if (a.form == BL_KIR_SHAPE_AFFINE && is_wide(i))
         a.form = BL_KIR_SHAPE_VARYING;
     if (a.form == BL_KIR_SHAPE_AFFINE && !bl_cg_all_lanes(f) && !has_masked(f, bl_kir_type_bits(i->attr->type)))
         a.form = BL_KIR_SHAPE_VARYING;
@@ -396,7 +412,7 @@ static void load_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, con
     for (uint32_t e = 0; e < i->result_count; e++) {
         LLVMValueRef at = add_bytes(f, a->pointer, (int64_t)e * size);
         LLVMValueRef load = LLVMBuildLoad2(f->cg->builder, bl_cg_type(f->cg, i->attr->type, 1), at, "");
-        LLVMSetAlignment(load, size);
+        mark_access(load, size, is_wide(i));
         if (i->attr->nc || i->attr->space == BL_KIR_CONST)
             bl_cg_mark_invariant(f, load);
         bl_cg_define_scalar(f, i->results[e], load);
@@ -484,7 +500,7 @@ static LLVMValueRef gather_small(struct bl_cg_func *f, LLVMValueRef pointers, ui
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, words, shift, ""), vector_of(int_type(f, bits)), "");
 }
 
-static LLVMValueRef load_lanes(struct bl_cg_func *f, LLVMTypeRef type, LLVMValueRef pointers, uint32_t align)
+static LLVMValueRef load_lanes(struct bl_cg_func *f, LLVMTypeRef type, LLVMValueRef pointers, uint32_t align, bool wide)
 {
     LLVMBuilderRef b = f->cg->builder;
     LLVMValueRef from = bl_cg_array(f, vector_of(pointer_type(f)), "from"), to = bl_cg_array(f, type, "to"), pointer, load;
@@ -495,7 +511,7 @@ static LLVMValueRef load_lanes(struct bl_cg_func *f, LLVMTypeRef type, LLVMValue
     bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
     pointer = LLVMBuildLoad2(b, pointer_type(f), bl_cg_element(f, pointer_type(f), from, lanes.lane), "");
     load = LLVMBuildLoad2(b, element, pointer, "");
-    LLVMSetAlignment(load, align);
+    mark_access(load, align, wide);
     LLVMBuildStore(b, load, bl_cg_element(f, element, to, lanes.lane));
     bl_cg_lanes_end(f, &lanes);
     return LLVMBuildLoad2(b, type, to, "");
@@ -513,7 +529,7 @@ static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LL
         else if (bits < 32 && has_gather(f, 32))
             values[e] = gather_small(f, at, bits);
         else
-            values[e] = load_lanes(f, type, at, bits / 8);
+            values[e] = load_lanes(f, type, at, bits / 8, is_wide(i));
     }
 }
 
@@ -732,7 +748,7 @@ static void store_uniform(struct bl_cg_func *f, const struct bl_kir_instr *i, co
         else
             value = LLVMBuildExtractElement(b, bl_cg_vector(f, i->operands[1 + e]), last, "");
         value = bl_cg_settle_nan(f->cg, i->operands[1 + e], 1, value);
-        LLVMSetAlignment(LLVMBuildStore(b, value, add_bytes(f, a->pointer, (int64_t)e * size)), size);
+        mark_access(LLVMBuildStore(b, value, add_bytes(f, a->pointer, (int64_t)e * size)), size, is_wide(i));
     }
 }
 
@@ -756,7 +772,7 @@ static void store_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i,
     close_way(f, &w, w.done);
 }
 
-static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef pointers, uint32_t align)
+static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef pointers, uint32_t align, bool wide)
 {
     LLVMBuilderRef b = f->cg->builder;
     LLVMValueRef to = bl_cg_array(f, vector_of(pointer_type(f)), "to"), from = bl_cg_array(f, LLVMTypeOf(value), "from"), pointer;
@@ -768,7 +784,7 @@ static void store_lanes(struct bl_cg_func *f, LLVMValueRef value, LLVMValueRef p
     bl_cg_lanes_begin(f, bl_cg_mask_bits(f, f->at->mask), &lanes);
     pointer = LLVMBuildLoad2(b, pointer_type(f), bl_cg_element(f, pointer_type(f), to, lanes.lane), "");
     value = LLVMBuildLoad2(b, element, bl_cg_element(f, element, from, lanes.lane), "");
-    LLVMSetAlignment(LLVMBuildStore(b, value, pointer), align);
+    mark_access(LLVMBuildStore(b, value, pointer), align, wide);
     bl_cg_lanes_end(f, &lanes);
 }
 
@@ -781,7 +797,7 @@ static void store_scattered(struct bl_cg_func *f, const struct bl_kir_instr *i, 
         if (has_scatter(f, bits))
             masked_store(f, "llvm.masked.scatter", value, at, f->at->mask, bits / 8);
         else
-            store_lanes(f, value, at, bits / 8);
+            store_lanes(f, value, at, bits / 8, is_wide(i));
     }
 }
 
@@ -1020,10 +1036,10 @@ bool bl_cg_memory(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
     switch (i->op) {
     case BL_KIR_OP_load:
-        emit_load(f, i);
-        return true;
     case BL_KIR_OP_store:
-        emit_store(f, i);
+        if (is_wide(i) && !f->cg->features.cx16)
+            return false;
+        i->op == BL_KIR_OP_load ? emit_load(f, i) : emit_store(f, i);
         return true;
     case BL_KIR_OP_param:
         emit_param(f, i);
