@@ -535,6 +535,8 @@ CUresult bl_cuCtxSynchronize(void)
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     return result == CUDA_SUCCESS ? bl_cu_synchronize(context) : result;
 }
 

@@ -97,11 +97,46 @@ static CUresult check_copy(struct bl_cu_context *context, struct side *to, struc
     return result;
 }
 
+static void capture_side(const struct side *side, CUmemorytype *type, const void **host, CUdeviceptr *device)
+{
+    *type = side->type;
+    if (side->type == CU_MEMORYTYPE_HOST)
+        *host = (const void *)(uintptr_t)side->address;
+    else
+        *device = side->address;
+}
+
+static CUresult capture_copy(struct bl_cu_stream *stream, const struct side *to, const struct side *from,
+                             const struct bl_copy *copy)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
+    CUDA_MEMCPY3D *box = &params.memcpy.copyParams;
+    const void *host = NULL;
+    if (!copy->width || !copy->height || !copy->depth)
+        return CUDA_SUCCESS;
+    params.memcpy.copyCtx = BL_CU_HANDLE(CUcontext, stream->context);
+    capture_side(to, &box->dstMemoryType, &host, &box->dstDevice);
+    box->dstHost = (void *)(uintptr_t)host;
+    capture_side(from, &box->srcMemoryType, &box->srcHost, &box->srcDevice);
+    box->dstPitch = to->pitch;
+    box->srcPitch = from->pitch;
+    box->dstHeight = to->pitch ? to->slice / to->pitch : 0;
+    box->srcHeight = from->pitch ? from->slice / from->pitch : 0;
+    box->WidthInBytes = copy->width;
+    box->Height = copy->height;
+    box->Depth = copy->depth;
+    return bl_cu_capture_add(stream, &params, NULL);
+}
+
 /* The one way to a copy. async: as the call's name says. */
 static CUresult copy_box(CUstream handle, bool async, struct side *to, struct side *from, struct bl_copy *copy)
 {
-    struct bl_cu_stream *stream;
+    struct bl_cu_stream *stream = bl_cu_capturing(handle);
+    if (stream && async)
+        return capture_copy(stream, to, from, copy);
     CUresult result = bl_cu_stream_enter(handle, &stream);
+    if (result == CUDA_SUCCESS && !async)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     if (!copy->width || !copy->height || !copy->depth)
@@ -425,14 +460,19 @@ CUresult bl_cu_fill_resolve(struct bl_cu_context *context, const CUDA_MEMSET_NOD
 static CUresult fill(CUstream handle, CUdeviceptr address, size_t pitch, uint32_t value, uint32_t value_size, size_t width,
                      size_t height)
 {
-    struct bl_cu_stream *stream;
-    CUresult result = bl_cu_stream_enter(handle, &stream);
+    struct bl_cu_stream *stream = bl_cu_capturing(handle);
+    CUresult result = stream ? CUDA_SUCCESS : bl_cu_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (!width || !height)
         return CUDA_SUCCESS;
     CUDA_MEMSET_NODE_PARAMS_v2 given = {
         .dst = address, .pitch = pitch, .value = value, .elementSize = value_size, .width = width, .height = height};
+    if (atomic_load_explicit(&stream->capture, memory_order_relaxed)) {
+        CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = given};
+        params.memset.ctx = BL_CU_HANDLE(CUcontext, stream->context);
+        return bl_cu_capture_add(stream, &params, NULL);
+    }
     struct bl_fill request;
     result = bl_cu_fill_resolve(stream->context, &given, &request);
     if (result != CUDA_SUCCESS)
@@ -446,8 +486,10 @@ static CUresult fill(CUstream handle, CUdeviceptr address, size_t pitch, uint32_
 static CUresult fill_now(CUstream handle, CUdeviceptr address, size_t pitch, uint32_t value, uint32_t value_size, size_t width,
                          size_t height)
 {
-    CUresult result = fill(handle, address, pitch, value, value_size, width, height);
     struct bl_cu_stream *stream;
+    if (bl_cu_capturing(handle)) /* it may wait, and so is no part of a graph */
+        return bl_cu_stream_enter(handle, &stream);
+    CUresult result = fill(handle, address, pitch, value, value_size, width, height);
     if (result != CUDA_SUCCESS || place_of(address) == PLACE_DEVICE)
         return result;
     result = bl_cu_stream_find(handle, &stream);

@@ -156,6 +156,12 @@ CUresult bl_cu_synchronize(struct bl_cu_context *context); /* all streams of it 
 
 /* ---- streams (stream.c) ---------------------------------------------------------------------- */
 
+/* Nodes that the next one of a capturing stream will depend on. */
+struct bl_cu_capture_deps {
+    CUgraphNode *nodes; /* owned */
+    size_t count;
+};
+
 struct bl_cu_stream {
     struct bl_cu_object object;
     struct bl_cu_context *context;
@@ -171,7 +177,10 @@ struct bl_cu_stream {
     CUsynchronizationPolicy sync_policy;
     CUlaunchMemSyncDomain sync_domain;
     CUlaunchMemSyncDomainMap sync_domain_map;
-    struct bl_cu_stream *previous, *next; /* of the context */
+    struct bl_cu_stream *previous, *next;    /* of the context */
+    _Atomic(struct bl_cu_capture *) capture; /* that it takes part in, or NULL (graphs' lock) */
+    struct bl_cu_stream *capture_next;
+    struct bl_cu_capture_deps capture_deps;
 };
 
 /* Finds the stream (NULL and 1: legacy; 2: the thread's own) and orders what comes next in it after what CUDA's rules for the
@@ -189,6 +198,37 @@ CUresult bl_cu_stream_find(CUstream handle, struct bl_cu_stream **stream);
 CUresult bl_cu_stream_new(struct bl_cu_context *context, unsigned flags, int priority, bool legacy, struct bl_cu_stream **stream);
 void bl_cu_stream_free(struct bl_cu_stream *stream); /* out of its context's list already */
 CUresult bl_cu_stream_wait(struct bl_cu_stream *stream);
+
+/* ---- capture (capture.c) ------------------------------------------------------------------------ */
+
+struct bl_cu_event;
+struct bl_cu_exec;
+extern atomic_uint bl_cu_captures; /* how many go on */
+/* For calls that a capture records: the stream if it is being captured, else NULL. */
+struct bl_cu_stream *bl_cu_capturing_slow(CUstream handle);
+static inline struct bl_cu_stream *bl_cu_capturing(CUstream handle)
+{
+    return __builtin_expect(atomic_load_explicit(&bl_cu_captures, memory_order_relaxed) != 0, 0) ? bl_cu_capturing_slow(handle)
+                                                                                                 : NULL;
+}
+/* Adds a node behind what the stream did so far; node may be NULL. */
+CUresult bl_cu_capture_add(struct bl_cu_stream *stream, CUgraphNodeParams *params, CUgraphNode *node);
+CUresult bl_cu_capture_child(struct bl_cu_stream *stream, struct bl_cu_exec *exec);
+CUresult bl_cu_capture_record(struct bl_cu_stream *stream, struct bl_cu_event *event);
+/* A wait of the stream for the event; false: no capture is concerned. */
+bool bl_cu_capture_wait(struct bl_cu_stream *stream, struct bl_cu_event *event, CUresult *result);
+/* For calls that can't be recorded: an error, and the capture is invalid. */
+CUresult bl_cu_capture_check(struct bl_cu_stream *stream);
+/* For calls that may wait for or disturb other streams: whether a capture forbids them now. */
+CUresult bl_cu_capture_unsafe_slow(void);
+static inline CUresult bl_cu_capture_unsafe(void)
+{
+    return __builtin_expect(atomic_load_explicit(&bl_cu_captures, memory_order_relaxed) != 0, 0) ? bl_cu_capture_unsafe_slow()
+                                                                                                 : CUDA_SUCCESS;
+}
+void bl_cu_capture_invalidate(uint64_t id);
+void bl_cu_capture_forget(struct bl_cu_stream *stream); /* the stream goes away */
+void bl_cu_capture_deps_free(struct bl_cu_capture_deps *deps);
 
 /* A host function as a call for the device: *call with *data, which frees the data. false: no memory. */
 bool bl_cu_host_function(CUhostFn function, void *user, void (**call)(void *), void **data);
@@ -270,6 +310,8 @@ struct bl_cu_event {
     struct bl_fence *fence;
     unsigned flags;
     atomic_bool recorded;
+    atomic_uint_least64_t capture; /* id of the capture in which it was recorded last; 0: none */
+    struct bl_cu_capture_deps capture_deps;
     void *node; /* event.c: its place in the list of all */
 };
 /* Frees the events of a context that is going away. */

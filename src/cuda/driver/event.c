@@ -63,6 +63,7 @@ static void event_free(struct bl_cu_event *event)
         node->next->previous = node->previous;
     pthread_mutex_unlock(&lock);
     bl_free(node);
+    bl_cu_capture_deps_free(&event->capture_deps);
     ops_of(event)->fence_destroy(event->fence);
     bl_cu_recycle(event);
 }
@@ -93,9 +94,43 @@ void bl_cu_events_drop(struct bl_cu_context *context)
     }
 }
 
+/* In a capturing stream an event marks a place in the graph; with the flag it is a node of it. */
+static CUresult capture_record(struct bl_cu_stream *stream, CUevent event, unsigned int flags)
+{
+    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!flags)
+        return bl_cu_capture_record(stream, object);
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD};
+    params.eventRecord.event = event;
+    return bl_cu_capture_add(stream, &params, NULL);
+}
+
+static CUresult capture_wait_external(struct bl_cu_stream *stream, CUevent event)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT};
+    params.eventWait.event = event;
+    return bl_cu_capture_add(stream, &params, NULL);
+}
+
+/* An event that stands in a graph has no time and no state. */
+static CUresult check_captured(struct bl_cu_event *event)
+{
+    uint64_t capture = atomic_load_explicit(&event->capture, memory_order_relaxed);
+    if (!capture)
+        return bl_cu_capture_unsafe();
+    bl_cu_capture_invalidate(capture);
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult bl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
 {
-    struct bl_cu_stream *found;
+    struct bl_cu_stream *found = bl_cu_capturing(stream);
+    if (found)
+        return capture_record(found, event, flags);
     CUresult result = bl_cu_stream_enter(stream, &found);
     if (result != CUDA_SUCCESS)
         return result;
@@ -109,8 +144,10 @@ CUresult bl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int 
     if (object->context != found->context)
         return CUDA_ERROR_INVALID_HANDLE;
     enum bl_status status = ops_of(object)->fence_record(found->queue, object->fence);
-    if (status == BL_OK)
+    if (status == BL_OK) {
         atomic_store(&object->recorded, true);
+        atomic_store(&object->capture, 0);
+    }
     bl_cu_stream_touched(found);
     return bl_cu_result(found->context, status);
 }
@@ -129,6 +166,9 @@ CUresult bl_cuEventQuery(CUevent event)
     struct bl_cu_event *found = bl_cu_object(event, BL_CU_EVENT);
     if (!found)
         return CUDA_ERROR_INVALID_HANDLE;
+    result = check_captured(found);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (!atomic_load(&found->recorded))
         return CUDA_SUCCESS;
     return bl_cu_result(found->context, ops_of(found)->fence_query(found->fence));
@@ -143,6 +183,9 @@ CUresult bl_cuEventSynchronize(CUevent event)
     struct bl_cu_event *found = bl_cu_object(event, BL_CU_EVENT);
     if (!found)
         return CUDA_ERROR_INVALID_HANDLE;
+    result = check_captured(found);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (!atomic_load(&found->recorded))
         return CUDA_SUCCESS;
     if (bl_cu_may_wait() != CUDA_SUCCESS)
@@ -179,10 +222,17 @@ CUresult bl_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent en
 CUresult bl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     struct bl_cu_stream *found;
-    CUresult result = bl_cu_stream_enter(stream, &found);
+    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
+    CUresult result = bl_cu_stream_find(stream, &found);
+    bool capturing = result == CUDA_SUCCESS && object && atomic_load(&bl_cu_captures);
+    if (capturing && flags == CU_EVENT_WAIT_EXTERNAL && bl_cu_capturing(stream))
+        return capture_wait_external(found, event);
+    if (capturing && !flags && bl_cu_capture_wait(found, object, &result))
+        return result;
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_stream_enter(stream, &found);
     if (result != CUDA_SUCCESS)
         return result;
-    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
     if (!object)
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)

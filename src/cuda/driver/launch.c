@@ -117,11 +117,43 @@ static CUresult submit(struct bl_cu_stream *stream, struct bl_cu_function *funct
     return bl_cu_result(stream->context, status);
 }
 
+static CUresult capture_launch(struct bl_cu_stream *stream, const void *function, const struct bl_launch *launch,
+                               void *const *values, void *const *extra)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+    CUgraphNode node;
+    bool kernel = bl_cu_object(function, BL_CU_KERNEL) != NULL;
+    params.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){.func = kernel ? NULL : (CUfunction)(uintptr_t)function,
+                                                 .kern = kernel ? (CUkernel)(uintptr_t)function : NULL,
+                                                 .gridDimX = launch->grid[0],
+                                                 .gridDimY = launch->grid[1],
+                                                 .gridDimZ = launch->grid[2],
+                                                 .blockDimX = launch->block[0],
+                                                 .blockDimY = launch->block[1],
+                                                 .blockDimZ = launch->block[2],
+                                                 .sharedMemBytes = launch->dynamic_shared,
+                                                 .kernelParams = (void **)(uintptr_t)values,
+                                                 .extra = (void **)(uintptr_t)extra,
+                                                 .ctx = BL_CU_HANDLE(CUcontext, stream->context)};
+    CUresult result = bl_cu_capture_add(stream, &params, &node);
+    CUlaunchAttributeValue value = {.cooperative = launch->cooperative};
+    if (result == CUDA_SUCCESS && launch->cooperative)
+        result = bl_cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+    if (result != CUDA_SUCCESS || !launch->cluster[0])
+        return result;
+    value.clusterDim.x = launch->cluster[0];
+    value.clusterDim.y = launch->cluster[1];
+    value.clusterDim.z = launch->cluster[2];
+    return bl_cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+}
+
 static CUresult launch_with(CUstream handle, const void *function_handle, struct bl_launch *launch, void *const *params,
                             void *const *extra)
 {
-    struct bl_cu_stream *stream;
+    struct bl_cu_stream *stream = bl_cu_capturing(handle);
     struct bl_cu_function *function;
+    if (__builtin_expect(stream != NULL, 0))
+        return capture_launch(stream, function_handle, launch, params, extra);
     CUresult result = bl_cu_stream_enter(handle, &stream);
     if (result == CUDA_SUCCESS)
         result = bl_cu_function_find(function_handle, stream->context, &function);

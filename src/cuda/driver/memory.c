@@ -39,6 +39,8 @@ CUresult bl_cuMemAlloc_v2(CUdeviceptr *address, size_t bytesize)
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     if (!address || !bytesize)
@@ -73,6 +75,8 @@ CUresult bl_cuMemFree_v2(CUdeviceptr address)
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     if (!address)
@@ -129,6 +133,8 @@ CUresult bl_cuMemHostAlloc(void **pointer, size_t bytesize, unsigned int flags)
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     if (!pointer || !bytesize || flags & ~(unsigned)HOST_FLAGS)
@@ -153,6 +159,8 @@ CUresult bl_cuMemFreeHost(void *pointer)
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     struct bl_cu_allocation found;
@@ -245,6 +253,8 @@ CUresult bl_cuMemAllocManaged(CUdeviceptr *address, size_t bytesize, unsigned in
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     if (!address || !bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))

@@ -150,6 +150,19 @@ static CUresult allocate(CUdeviceptr *address, size_t bytesize, struct bl_cu_poo
     return CUDA_SUCCESS;
 }
 
+static CUresult capture_alloc(struct bl_cu_stream *stream, CUdeviceptr *address, size_t bytes)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+    params.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    params.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    params.alloc.poolProps.location.id = stream->context->device->ordinal;
+    params.alloc.bytesize = bytes;
+    CUresult result = bl_cu_capture_add(stream, &params, NULL);
+    if (result == CUDA_SUCCESS)
+        *address = params.alloc.dptr;
+    return result;
+}
+
 CUresult bl_cuMemAllocAsync(CUdeviceptr *address, size_t bytesize, CUstream stream)
 {
     struct bl_cu_stream *found;
@@ -162,6 +175,8 @@ CUresult bl_cuMemAllocAsync(CUdeviceptr *address, size_t bytesize, CUstream stre
         *address = 0;
         return CUDA_SUCCESS;
     }
+    if (bl_cu_capturing(stream))
+        return capture_alloc(found, address, bytesize);
     struct bl_cu_pool *pool = current_pool(found->context->device);
     return pool ? allocate(address, bytesize, pool, found) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -175,6 +190,8 @@ CUresult bl_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytesize, CUmem
     struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
     if (!address || !bytesize || !object)
         return CUDA_ERROR_INVALID_VALUE;
+    if (bl_cu_capturing(stream))
+        return capture_alloc(found, address, bytesize);
     return allocate(address, bytesize, object, found);
 }
 
@@ -200,7 +217,12 @@ static void run_free(void *data)
 
 CUresult bl_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
-    struct bl_cu_stream *found;
+    struct bl_cu_stream *found = bl_cu_capturing(stream);
+    if (found) {
+        CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
+        params.free.dptr = address;
+        return bl_cu_capture_add(found, &params, NULL);
+    }
     CUresult result = bl_cu_stream_enter(stream, &found);
     if (result != CUDA_SUCCESS)
         return result;

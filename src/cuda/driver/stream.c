@@ -53,6 +53,8 @@ CUresult bl_cu_stream_new(struct bl_cu_context *context, unsigned flags, int pri
 void bl_cu_stream_free(struct bl_cu_stream *stream)
 {
     const struct bl_device_ops *ops = stream->context->device->device->ops;
+    if (atomic_load(&stream->capture))
+        bl_cu_capture_forget(stream);
     if (stream->blocking)
         atomic_fetch_sub(&stream->context->blocking, 1);
     ops->queue_destroy(stream->queue);
@@ -209,6 +211,11 @@ CUresult bl_cu_stream_enter(CUstream handle, struct bl_cu_stream **found)
         return result;
     struct bl_cu_stream *stream = *found;
     struct bl_cu_context *context = stream->context;
+    if (__builtin_expect(atomic_load_explicit(&bl_cu_captures, memory_order_relaxed) != 0, 0)) {
+        result = bl_cu_capture_check(stream);
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
     enum bl_status status = BL_OK;
     if (stream->legacy) {
         if (atomic_load_explicit(&context->blocking, memory_order_relaxed))
@@ -244,6 +251,8 @@ CUresult bl_cuStreamSynchronize(CUstream stream)
 {
     struct bl_cu_stream *found;
     CUresult result = bl_cu_stream_enter(stream, &found);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     return result == CUDA_SUCCESS ? bl_cu_stream_wait(found) : result;
 }
 
@@ -251,6 +260,8 @@ CUresult bl_cuStreamQuery(CUstream stream)
 {
     struct bl_cu_stream *found;
     CUresult result = bl_cu_stream_enter(stream, &found);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     return bl_cu_result(found->context, found->context->device->device->ops->queue_query(found->queue));
@@ -311,6 +322,13 @@ static CUresult add_callback(const struct callback *what)
 
 CUresult bl_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user_data)
 {
+    struct bl_cu_stream *capturing = bl_cu_capturing(stream);
+    if (capturing) {
+        CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_HOST};
+        params.host.fn = fn;
+        params.host.userData = user_data;
+        return bl_cu_capture_add(capturing, &params, NULL);
+    }
     return add_callback(&(struct callback){.stream = stream, .host_function = fn, .data = user_data});
 }
 
@@ -482,61 +500,4 @@ CUresult bl_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t 
         (flags == CU_MEM_ATTACH_SINGLE && found->legacy) || (length && length != allocation.size))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS; /* host and kernels may always use managed memory at the same time */
-}
-
-/* ---- capture: graphs are not there yet, so no stream is ever capturing ------------------------------------------ */
-
-CUresult bl_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *capture_status)
-{
-    struct bl_cu_stream *found;
-    CUresult result = bl_cu_stream_find(stream, &found);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!capture_status)
-        return CUDA_ERROR_INVALID_VALUE;
-    *capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-
-CUresult bl_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                      const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count)
-{
-    CUresult result = bl_cuStreamIsCapturing(stream, status);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (id)
-        *id = 0;
-    if (graph)
-        *graph = NULL;
-    if (dependencies)
-        *dependencies = NULL;
-    if (edges)
-        *edges = NULL;
-    if (count)
-        *count = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult bl_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                      const CUgraphNode **dependencies, size_t *count)
-{
-    return bl_cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, NULL, count);
-}
-
-CUresult bl_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
-{
-    return bl_cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
-}
-
-CUresult bl_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct bl_cu_thread *thread = bl_cu_thread();
-    if (!thread)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUstreamCaptureMode previous = thread->capture_mode;
-    thread->capture_mode = *mode;
-    *mode = previous;
-    return CUDA_SUCCESS;
 }
