@@ -128,6 +128,19 @@ extern cudaError_t CUDARTAPI cudaStreamGetCaptureInfo_v2(cudaStream_t stream, en
                                                          const cudaGraphNode_t **dependencies, size_t *count);
 extern cudaError_t CUDARTAPI cudaLaunchCooperativeKernelMultiDevice(struct bl_rt_launch_params *list, unsigned int count,
                                                                     unsigned int flags);
+extern cudaError_t CUDARTAPI cudaGraphInstantiate_11(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *bad, char *log,
+                                                     size_t size);
+extern cudaError_t CUDARTAPI cudaGraphExecUpdate_11(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *bad,
+                                                    enum cudaGraphExecUpdateResult *why);
+extern cudaError_t CUDARTAPI cudaGraphGetEdges_11(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *count);
+extern cudaError_t CUDARTAPI cudaGraphNodeGetDependencies_11(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count);
+extern cudaError_t CUDARTAPI cudaGraphNodeGetDependentNodes_11(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count);
+extern cudaError_t CUDARTAPI cudaGraphAddDependencies_11(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                                         size_t count);
+extern cudaError_t CUDARTAPI cudaGraphRemoveDependencies_11(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                            const cudaGraphNode_t *to, size_t count);
+extern cudaError_t CUDARTAPI cudaStreamUpdateCaptureDependencies_11(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
+                                                                    unsigned int flags);
 extern cudaError_t CUDARTAPI cudaThreadExit(void);
 extern cudaError_t CUDARTAPI cudaThreadSynchronize(void);
 extern cudaError_t CUDARTAPI cudaThreadSetLimit(enum cudaLimit limit, size_t value);
