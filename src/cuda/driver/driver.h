@@ -242,7 +242,8 @@ enum bl_cu_memory {
     BL_CU_MANAGED,
     BL_CU_VARIABLE, /* of a module */
     BL_CU_ARRAY_MEMORY,
-    BL_CU_MAPPED, /* of virtual.c: no context's */
+    BL_CU_MAPPED,   /* of virtual.c: no context's */
+    BL_CU_IMPORTED, /* another process's (ipc.c) */
 };
 
 struct bl_cu_allocation {
@@ -313,7 +314,23 @@ struct bl_cu_event {
     atomic_uint_least64_t capture; /* id of the capture in which it was recorded last; 0: none */
     struct bl_cu_capture_deps capture_deps;
     void *node; /* event.c: its place in the list of all */
+    /* Between processes (ipc.c): a page that all of them map, and its file. */
+    struct bl_cu_shared_event *shared; /* NULL: an ordinary event */
+    int file;
+    bool imported;
+    uint64_t own_record; /* the last record of this process */
 };
+/* An event; shared and file: of another process's event, which becomes the new one's, or NULL and -1. */
+CUresult bl_cu_event_new(struct bl_cu_context *context, unsigned flags, struct bl_cu_shared_event *shared, int file,
+                         CUevent *event);
+/* ipc.c: what the calls do for such an event. */
+CUresult bl_cu_event_share(struct bl_cu_event *event);
+void bl_cu_event_unshare(struct bl_cu_event *event);
+CUresult bl_cu_event_shared_record(struct bl_cu_event *event, struct bl_cu_stream *stream);
+bool bl_cu_event_shared_passed(const struct bl_cu_event *event);
+void bl_cu_event_shared_wait(const struct bl_cu_event *event);
+CUresult bl_cu_event_shared_stream_wait(const struct bl_cu_event *event, struct bl_cu_stream *stream);
+void bl_cu_ipc_forget(uint64_t address); /* memory of another process, whose context goes away */
 /* Frees the events of a context that is going away. */
 void bl_cu_events_drop(struct bl_cu_context *context);
 

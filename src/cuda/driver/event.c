@@ -15,31 +15,45 @@ static const struct bl_device_ops *ops_of(const struct bl_cu_event *event)
     return event->context->device->device->ops;
 }
 
-CUresult bl_cuEventCreate(CUevent *event, unsigned int flags)
+/* Whatever else the event needs before it can be used. */
+static CUresult event_fill(struct bl_cu_event *made, struct bl_cu_shared_event *shared, int file)
 {
-    struct bl_cu_context *context;
-    CUresult result = bl_cu_current(&context);
-    if (result != CUDA_SUCCESS)
+    struct bl_device *device = made->context->device->device;
+    enum bl_status status = device->ops->fence_create(device, &made->fence);
+    if (status != BL_OK)
+        return bl_cu_result(made->context, status);
+    struct node *node = bl_calloc(1, sizeof(*node));
+    CUresult result = node ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (node && made->flags & CU_EVENT_INTERPROCESS && !shared)
+        result = bl_cu_event_share(made);
+    if (result != CUDA_SUCCESS) {
+        ops_of(made)->fence_destroy(made->fence);
+        bl_free(node);
         return result;
-    if (!event || flags & ~(unsigned)EVENT_FLAGS)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_EVENT_INTERPROCESS)
-        return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (shared) {
+        made->shared = shared;
+        made->file = file;
+        made->imported = true;
+    }
+    node->event = made;
+    made->node = node;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cu_event_new(struct bl_cu_context *context, unsigned flags, struct bl_cu_shared_event *shared, int file, CUevent *event)
+{
     struct bl_cu_event *made = bl_cu_new(BL_CU_EVENT);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
     made->context = context;
     made->flags = flags;
-    enum bl_status status = context->device->device->ops->fence_create(context->device->device, &made->fence);
-    struct node *node = status == BL_OK ? bl_calloc(1, sizeof(*node)) : NULL;
-    if (!node) {
-        if (status == BL_OK)
-            ops_of(made)->fence_destroy(made->fence);
+    CUresult result = event_fill(made, shared, file);
+    if (result != CUDA_SUCCESS) {
         bl_cu_recycle(made);
-        return status == BL_OK ? CUDA_ERROR_OUT_OF_MEMORY : bl_cu_result(context, status);
+        return result;
     }
-    node->event = made;
-    made->node = node;
+    struct node *node = made->node;
     pthread_mutex_lock(&lock);
     node->next = all;
     if (all)
@@ -49,6 +63,21 @@ CUresult bl_cuEventCreate(CUevent *event, unsigned int flags)
     bl_cu_publish(made);
     *event = BL_CU_HANDLE(CUevent, made);
     return CUDA_SUCCESS;
+}
+
+CUresult bl_cuEventCreate(CUevent *event, unsigned int flags)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!event || flags & ~(unsigned)EVENT_FLAGS)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS && !context->device->device->ops->value)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return bl_cu_event_new(context, flags, NULL, -1, event);
 }
 
 static void event_free(struct bl_cu_event *event)
@@ -65,6 +94,8 @@ static void event_free(struct bl_cu_event *event)
     bl_free(node);
     bl_cu_capture_deps_free(&event->capture_deps);
     ops_of(event)->fence_destroy(event->fence);
+    if (event->shared)
+        bl_cu_event_unshare(event);
     bl_cu_recycle(event);
 }
 
@@ -148,7 +179,10 @@ CUresult bl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int 
         atomic_store(&object->recorded, true);
         atomic_store(&object->capture, 0);
     }
+    CUresult shared = status == BL_OK && object->shared ? bl_cu_event_shared_record(object, found) : CUDA_SUCCESS;
     bl_cu_stream_touched(found);
+    if (shared != CUDA_SUCCESS)
+        return shared;
     return bl_cu_result(found->context, status);
 }
 
@@ -169,6 +203,8 @@ CUresult bl_cuEventQuery(CUevent event)
     result = check_captured(found);
     if (result != CUDA_SUCCESS)
         return result;
+    if (found->shared)
+        return bl_cu_event_shared_passed(found) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     if (!atomic_load(&found->recorded))
         return CUDA_SUCCESS;
     return bl_cu_result(found->context, ops_of(found)->fence_query(found->fence));
@@ -186,11 +222,14 @@ CUresult bl_cuEventSynchronize(CUevent event)
     result = check_captured(found);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!atomic_load(&found->recorded))
+    if (!atomic_load(&found->recorded) && !found->shared)
         return CUDA_SUCCESS;
     if (bl_cu_may_wait() != CUDA_SUCCESS)
         return CUDA_ERROR_NOT_PERMITTED;
-    return bl_cu_result(found->context, ops_of(found)->fence_wait(found->fence));
+    result = atomic_load(&found->recorded) ? bl_cu_result(found->context, ops_of(found)->fence_wait(found->fence)) : CUDA_SUCCESS;
+    if (found->shared && result == CUDA_SUCCESS)
+        bl_cu_event_shared_wait(found);
+    return result;
 }
 
 CUresult bl_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
@@ -237,6 +276,11 @@ CUresult bl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (object->shared) {
+        result = bl_cu_event_shared_stream_wait(object, found);
+        bl_cu_stream_touched(found);
+        return result;
+    }
     if (!atomic_load(&object->recorded))
         return CUDA_SUCCESS;
     if (object->context->device != found->context->device) /* two devices: let the host wait */

@@ -27,6 +27,10 @@ CUresult bl_cu_free_now(struct bl_cu_context *context, const struct bl_cu_alloca
 {
     if (allocation->memory == BL_CU_REGISTERED || allocation->memory == BL_CU_VARIABLE)
         return CUDA_SUCCESS;
+    if (allocation->memory == BL_CU_IMPORTED) {
+        bl_cu_ipc_forget(allocation->base);
+        return CUDA_SUCCESS;
+    }
     if (allocation->pool) {
         bl_cu_pool_give(allocation->pool, allocation->base, allocation->size);
         return CUDA_SUCCESS;

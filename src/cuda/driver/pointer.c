@@ -34,6 +34,8 @@ static CUresult attribute_of(void *data, CUpointer_attribute attribute, uint64_t
         *(int *)data = found->device->ordinal;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *(bool *)data = found->memory == BL_CU_DEVICE_MEMORY && !found->pool && !found->graph && found->device->device->ops->share;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
         *(bool *)data = false;
