@@ -124,6 +124,7 @@ static CUresult context_start(struct bl_cu_context *context, unsigned flags)
     atomic_store(&context->sticky, CUDA_SUCCESS);
     atomic_store(&context->blocking, 0);
     atomic_store(&context->legacy_work, 0);
+    atomic_store(&context->peers, 0);
     CUresult result = bl_cu_stream_new(context, 0, 0, true, &context->legacy);
     if (result != CUDA_SUCCESS)
         return result;
@@ -686,27 +687,42 @@ CUresult bl_cuCtxGetExecAffinity(CUexecAffinityParam *affinity, CUexecAffinityTy
     return CUDA_SUCCESS;
 }
 
-/* ---- peers: no device reaches another's memory yet ------------------------------------------------------ */
+/* ---- peers ----------------------------------------------------------------------------------------------- */
+
+/* What can be reached needs no enabling here: devices that use the host's memory reach all of it. But the state is kept, since
+ * programs ask for it and rely on its errors. */
+static CUresult peer_bit(CUcontext handle, struct bl_cu_context **context, uint64_t *bit)
+{
+    CUresult result = bl_cu_current(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_context *peer = bl_cu_object(handle, BL_CU_CONTEXT);
+    if (!peer)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *bit = bl_cu_can_access_peer((*context)->device, peer->device) ? (uint64_t)1 << peer->device->ordinal : 0;
+    return CUDA_SUCCESS;
+}
 
 CUresult bl_cuCtxEnablePeerAccess(CUcontext peer_context, unsigned int flags)
 {
-    struct bl_cu_context *context, *peer;
-    CUresult result = bl_cu_current(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
+    struct bl_cu_context *context;
+    uint64_t bit;
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
-    peer = bl_cu_object(peer_context, BL_CU_CONTEXT);
-    if (!peer)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; /* to itself too: measured on an H200 */
+    CUresult result = peer_bit(peer_context, &context, &bit);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!bit)
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; /* to itself too: measured on an H200 */
+    return atomic_fetch_or(&context->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
 }
 
 CUresult bl_cuCtxDisablePeerAccess(CUcontext peer_context)
 {
     struct bl_cu_context *context;
-    CUresult result = bl_cu_current(&context);
+    uint64_t bit;
+    CUresult result = peer_bit(peer_context, &context, &bit);
     if (result != CUDA_SUCCESS)
         return result;
-    return bl_cu_object(peer_context, BL_CU_CONTEXT) ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT;
+    return atomic_fetch_and(&context->peers, ~bit) & bit ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }

@@ -13,6 +13,7 @@ struct side {
     CUmemorytype type;
     uint64_t address, pitch, slice;
     enum place place;
+    struct bl_cu_device *device; /* whose memory it is; NULL: the host's */
 };
 
 /* Where an address is, for a caller that may give any. */
@@ -37,6 +38,9 @@ static bool box_size(const struct bl_copy *copy, uint64_t pitch, uint64_t slice,
 static CUresult check_side(struct bl_cu_context *context, const struct bl_copy *copy, struct side *side)
 {
     uint64_t size;
+    struct bl_cu_allocation found;
+    if (bl_cu_allocation_find(side->address, &found) && found.memory != BL_CU_HOST_MEMORY && found.memory != BL_CU_REGISTERED)
+        side->device = found.device;
     if (!box_size(copy, side->pitch, side->slice, &size))
         return CUDA_ERROR_INVALID_VALUE;
     if (!side->address)
@@ -128,6 +132,23 @@ static CUresult capture_copy(struct bl_cu_stream *stream, const struct side *to,
     return bl_cu_capture_add(stream, &params, NULL);
 }
 
+/* A copy that is not asynchronous comes after what the devices of both sides do. True: one of them is another than the stream's,
+ * and what is done there later has to find the copy done. */
+static bool wait_for_peers(const struct bl_cu_context *context, const struct side *to, const struct side *from,
+                           enum bl_status *status)
+{
+    struct bl_cu_device *const devices[] = {to->device, from->device};
+    bool other = false;
+    for (size_t i = 0; i < BL_LEN(devices); i++) {
+        if (!devices[i] || devices[i] == context->device)
+            continue;
+        other = true;
+        if (*status == BL_OK)
+            *status = devices[i]->device->ops->device_wait(devices[i]->device);
+    }
+    return other;
+}
+
 /* The one way to a copy. async: as the call's name says. */
 static CUresult copy_box(CUstream handle, bool async, struct side *to, struct side *from, struct bl_copy *copy)
 {
@@ -150,6 +171,10 @@ static CUresult copy_box(CUstream handle, bool async, struct side *to, struct si
                       : to->place != PLACE_DEVICE || from->place != PLACE_DEVICE;
     if (wait && bl_cu_may_wait() != CUDA_SUCCESS)
         return CUDA_ERROR_NOT_PERMITTED;
+    if (!async && bl_cu_device_count > 1 && bl_cu_may_wait() == CUDA_SUCCESS)
+        wait |= wait_for_peers(stream->context, to, from, &status);
+    if (status != BL_OK)
+        return bl_cu_result(stream->context, status);
     if (async && from->place == PLACE_PAGEABLE && to->place != PLACE_PAGEABLE && copy_staged(stream, copy, &status))
         wait = false;
     else
@@ -299,7 +324,7 @@ CUresult bl_cuMemcpyAtoHAsync_v2(void *dst_host, CUarray src_array, size_t src_o
 static CUresult make_side(struct side *side, CUmemorytype type, const void *host, CUdeviceptr device, CUarray array, size_t pitch,
                           size_t rows, size_t x, size_t y, size_t z, const struct bl_copy *copy)
 {
-    side->type = type;
+    *side = (struct side){.type = type, .place = PLACE_DEVICE};
     side->pitch = pitch ? pitch : copy->width;
     side->slice = side->pitch * (rows ? rows : copy->height);
     if (type == CU_MEMORYTYPE_ARRAY) {
@@ -336,7 +361,6 @@ static CUresult make_box(const CUDA_MEMCPY3D *box, struct side *to, struct side 
     if (!box || box->srcLOD || box->dstLOD)
         return CUDA_ERROR_INVALID_VALUE;
     *copy = (struct bl_copy){.width = box->WidthInBytes, .height = box->Height, .depth = box->Depth};
-    to->place = from->place = PLACE_DEVICE;
     CUresult result = make_side(to, box->dstMemoryType, box->dstHost, box->dstDevice, box->dstArray, box->dstPitch, box->dstHeight,
                                 box->dstXInBytes, box->dstY, box->dstZ, copy);
     if (result == CUDA_SUCCESS)

@@ -201,6 +201,11 @@ CUresult bl_cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType type, 
 
 /* ---- pairs of devices ---------------------------------------------------------------------- */
 
+bool bl_cu_can_access_peer(const struct bl_cu_device *device, const struct bl_cu_device *peer)
+{
+    return device != peer && device->device->props.host_memory_is_device_memory && peer->device->props.host_memory_is_device_memory;
+}
+
 CUresult bl_cuDeviceCanAccessPeer(int *can_access_peer, CUdevice dev, CUdevice peer_dev)
 {
     struct bl_cu_device *device = bl_cu_device(dev), *peer = bl_cu_device(peer_dev);
@@ -208,19 +213,71 @@ CUresult bl_cuDeviceCanAccessPeer(int *can_access_peer, CUdevice dev, CUdevice p
         return CUDA_ERROR_INVALID_VALUE;
     if (!device || !peer)
         return CUDA_ERROR_INVALID_DEVICE;
-    *can_access_peer = 0;
+    *can_access_peer = bl_cu_can_access_peer(device, peer);
     return CUDA_SUCCESS;
 }
 
 CUresult bl_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice src_device, CUdevice dst_device)
 {
-    if (!value || attrib < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
-        attrib > CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
+    struct bl_cu_device *from = bl_cu_device(src_device), *to = bl_cu_device(dst_device);
+    if (!value)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!bl_cu_device(src_device) || !bl_cu_device(dst_device) || src_device == dst_device)
+    if (!from || !to || from == to)
         return CUDA_ERROR_INVALID_DEVICE;
-    *value = 0;
+    switch ((int)attrib) {
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+        *value = 0;
+        return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+        *value = bl_cu_can_access_peer(from, to);
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Which atomic operations work, and in what sizes. */
+static CUresult atomic_capabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count)
+{
+    enum {
+        WORDS = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_SCALAR_32 |
+                CU_ATOMIC_CAPABILITY_SCALAR_64,
+        LARGE = CU_ATOMIC_CAPABILITY_SCALAR_128,
+        FLOATS = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64,
+    };
+    if (!capabilities || !operations || !count)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++) {
+        if ((unsigned)operations[i] >= CU_ATOMIC_OPERATION_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
+        bool floats = operations[i] >= CU_ATOMIC_OPERATION_FLOAT_ADD;
+        bool exchange = operations[i] == CU_ATOMIC_OPERATION_EXCHANGE || operations[i] == CU_ATOMIC_OPERATION_CAS;
+        capabilities[i] = floats ? FLOATS : exchange ? WORDS | LARGE : WORDS;
+    }
     return CUDA_SUCCESS;
+}
+
+CUresult bl_cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count,
+                                             CUdevice src_device, CUdevice dst_device)
+{
+    struct bl_cu_device *from = bl_cu_device(src_device), *to = bl_cu_device(dst_device);
+    if (!from || !to || from == to)
+        return CUDA_ERROR_INVALID_DEVICE;
+    return bl_cu_can_access_peer(from, to) ? atomic_capabilities(capabilities, operations, count) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult bl_cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count,
+                                              CUdevice dev)
+{
+    struct bl_cu_device *device = bl_cu_device(dev);
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!device->device->props.host_memory_is_device_memory)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return atomic_capabilities(capabilities, operations, count);
 }
 
 /* ---- small things ---------------------------------------------------------------------------- */

@@ -107,6 +107,7 @@ enum { BL_CU_MAX_DEVICES = 64 };
 extern struct bl_cu_device bl_cu_devices[BL_CU_MAX_DEVICES];
 extern int bl_cu_device_count;
 struct bl_cu_device *bl_cu_device(CUdevice ordinal); /* NULL: no such device */
+bool bl_cu_can_access_peer(const struct bl_cu_device *device, const struct bl_cu_device *peer);
 int bl_cu_device_attribute(const struct bl_cu_device *device, CUdevice_attribute attribute, bool *known);
 
 /* ---- contexts (context.c) -------------------------------------------------------------------- */
@@ -137,6 +138,7 @@ struct bl_cu_context {
     struct bl_cu_stream *streams; /* all but legacy; owned */
     atomic_uint blocking;         /* how many of them order themselves with legacy */
     atomic_ullong legacy_work;    /* counts what was put into legacy */
+    _Atomic uint64_t peers;       /* devices that peer access was enabled to, by ordinal */
     struct bl_cu_module *modules; /* owned */
     struct bl_cu_storage *storage;
 };

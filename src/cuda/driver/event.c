@@ -283,7 +283,7 @@ CUresult bl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags
     }
     if (!atomic_load(&object->recorded))
         return CUDA_SUCCESS;
-    if (object->context->device != found->context->device) /* two devices: let the host wait */
+    if (ops_of(object) != found->context->device->device->ops) /* two kinds of device: let the host wait */
         return bl_cu_result(object->context, ops_of(object)->fence_wait(object->fence));
     enum bl_status status = ops_of(object)->fence_wait_queue(found->queue, object->fence);
     bl_cu_stream_touched(found);

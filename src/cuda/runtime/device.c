@@ -318,3 +318,23 @@ cudaError_t bl_rt_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMA
     return bl_rt_error(
         cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)target, (CUflushGPUDirectRDMAWritesScope)scope));
 }
+
+/* ---- atomic operations ------------------------------------------------------------------------------------ */
+
+cudaError_t bl_rt_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities, const enum cudaAtomicOperation *operations,
+                                                      unsigned int count, int device)
+{
+    cudaError_t error = bl_rt_init();
+    return error == cudaSuccess
+               ? bl_rt_error(cuDeviceGetHostAtomicCapabilities(capabilities, (const CUatomicOperation *)operations, count, device))
+               : error;
+}
+
+cudaError_t bl_rt_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities, const enum cudaAtomicOperation *operations,
+                                                     unsigned int count, int src_device, int dst_device)
+{
+    cudaError_t error = bl_rt_init();
+    return error == cudaSuccess ? bl_rt_error(cuDeviceGetP2PAtomicCapabilities(capabilities, (const CUatomicOperation *)operations,
+                                                                               count, src_device, dst_device))
+                                : error;
+}
