@@ -40,7 +40,7 @@ class Bench:
         os.makedirs(self.folder, exist_ok=True)
         self.kernels = os.path.join(self.source, "kernels")
         self.nvcc = next((n for n in (shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc") if n and os.path.exists(n)), None)
-        self.clang = next(n for n in ("clang-22", "clang-21", "clang-20", "clang-19", "clang") if shutil.which(n))
+        self.clang = "clang-19"
 
     def names(self):
         return sorted(f[:-3] for f in os.listdir(self.kernels) if f.endswith(".cu"))
@@ -62,8 +62,7 @@ class Bench:
                                        ("cl", "gcc", ".cl")):
             if os.path.exists(kernel + source):
                 out = os.path.join(self.folder, f"{name}.{peer}.so")
-                search = [] if compiler == "gcc" else ["-L/usr/lib/llvm-14/lib"]
-                jobs.append(([compiler, *flags, *search, "-x", "c", kernel + source, "-o", out, "-lm"], out, [kernel + source]))
+                jobs.append(([compiler, *flags, "-x", "c", kernel + source, "-o", out, "-lm"], out, [kernel + source]))
         objects = []
         for part in ("harness", "opencl"):
             out = os.path.join(self.folder, part + ".o")

@@ -1,3 +1,3 @@
-#define WIDTH 1024
-#define HEIGHT 1024
+#define WIDTH 2048
+#define HEIGHT 2048
 #define ITERATIONS 256

@@ -1,0 +1,1 @@
+#define COUNT (4 << 20)

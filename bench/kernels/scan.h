@@ -1,0 +1,3 @@
+#define COUNT (16 << 20)
+#define TILE 1024
+#define TILES (COUNT / TILE)
