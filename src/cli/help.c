@@ -31,6 +31,8 @@ static const char environment_help[] =
     "  BAILEY_COMPILE_TIMEOUT=S  seconds after which the helper counts as hung (default 120)\n"
     "\n"
     "For tests of Bailey itself:\n"
+    "  BAILEY_CPU=NAME           make code for this processor, as LLVM names it: x86-64-v2 (SSE4.2), x86-64-v3 (AVX2) or\n"
+    "                            x86-64-v4 (AVX-512); default: the one at hand\n"
     "  BAILEY_VALIDATE=1         every pass over a kernel is checked\n"
     "  BAILEY_TEST_FAULT=KIND:N  the N-th call of KIND (alloc, read, mmap, spawn) fails\n";
 

@@ -238,6 +238,7 @@ static enum bl_status compile_slice(struct bl_device_kernel *kernel, struct bl_c
     struct bl_cpu_request request = {.ptx = canonical,
                                      .kernel = kernel->name,
                                      .source_name = kernel->module->name,
+                                     .cpu = getenv("BAILEY_CPU"),
                                      .cta_shape = cta_shape,
                                      .fast_math = fast_math(),
                                      .optimize = optimize_level(),

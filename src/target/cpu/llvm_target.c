@@ -23,6 +23,18 @@ static bool has(const char *features, const char *name)
     return found;
 }
 
+/* What the levels of x86-64 mean for us; they stand for no list of features. x86-64 psABI, 3.1.1. */
+static const char *level_features(const char *cpu)
+{
+    if (!strcmp(cpu, "x86-64-v2"))
+        return "+sse4.1,+cx16";
+    if (!strcmp(cpu, "x86-64-v3"))
+        return "+sse4.1,+cx16,+avx2,+fma,+f16c";
+    if (!strcmp(cpu, "x86-64-v4"))
+        return "+sse4.1,+cx16,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl";
+    return "";
+}
+
 static void find_features(struct bl_cg_machine *m, const char *triple)
 {
     struct bl_cg_features *f = &m->features;
@@ -65,7 +77,7 @@ enum bl_status bl_cg_machine_open(struct bl_arena *arena, const struct bl_cpu_re
     machine->feature_text = bl_arena_printf(arena, "%s",
                                             request->features && request->features[0] ? request->features
                                             : host                                    ? host_features
-                                                                                      : "");
+                                                                                      : level_features(request->cpu));
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
         status = bl_fail(error, BL_COMPILER, "LLVM: %s", message);
         LLVMDisposeMessage(message);
