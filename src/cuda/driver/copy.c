@@ -450,19 +450,6 @@ CUresult bl_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
     return copy_3d_peer(stream, true, copy);
 }
 
-/* ---- batches ---------------------------------------------------------------------------------------------- */
-
-CUresult bl_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs,
-                                  size_t *attrs_idxs, size_t num_attrs, CUstream stream)
-{
-    if (!dsts || !srcs || !sizes || !count || !stream || stream == CU_STREAM_LEGACY || (num_attrs && (!attrs || !attrs_idxs)))
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = CUDA_SUCCESS;
-    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = bl_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
-    return result;
-}
-
 /* ---- fills -------------------------------------------------------------------------------------------------- */
 
 CUresult bl_cu_fill_resolve(struct bl_cu_context *context, const CUDA_MEMSET_NODE_PARAMS_v2 *given, struct bl_fill *fill)

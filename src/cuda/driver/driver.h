@@ -262,6 +262,8 @@ struct bl_cu_allocation {
     bool on_host;                     /* BL_CU_MAPPED: memory asked for on the host's side */
     bool sync_memops;
     int read_mostly;
+    uint64_t accessed_by; /* devices that were advised, by ordinal */
+    bool accessed_by_host;
     CUmemLocation preferred, last_prefetch;
     uint32_t rank; /* of the treap */
     struct bl_cu_allocation *left, *right;
@@ -295,6 +297,11 @@ void bl_cu_textures_drop(struct bl_cu_context *context); /* texture.c: those of 
 void bl_cu_pools_release(struct bl_cu_device *device); /* gives back what pools keep */
 CUresult bl_cu_free_now(struct bl_cu_context *context, const struct bl_cu_allocation *allocation);
 void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size); /* an allocation of the pool ends */
+/* Whether other processes may have memory of the pool. */
+bool bl_cu_pool_shareable(const struct bl_cu_pool *pool);
+/* An empty pool that stands for another process's. NULL: no memory. */
+struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device);
+bool bl_cu_pool_imported(const struct bl_cu_pool *pool);
 
 /* What a copy or fill of a graph asks of the device, checked as the calls are. */
 CUresult bl_cu_copy_resolve(struct bl_cu_context *context, const CUDA_MEMCPY3D *box, struct bl_copy *copy);
@@ -333,6 +340,7 @@ bool bl_cu_event_shared_passed(const struct bl_cu_event *event);
 void bl_cu_event_shared_wait(const struct bl_cu_event *event);
 CUresult bl_cu_event_shared_stream_wait(const struct bl_cu_event *event, struct bl_cu_stream *stream);
 void bl_cu_ipc_forget(uint64_t address); /* memory of another process, whose context goes away */
+bool bl_cu_ipc_close(uint64_t address);  /* one that opened it lets go */
 /* Frees the events of a context that is going away. */
 void bl_cu_events_drop(struct bl_cu_context *context);
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char memory_magic[8] = "baileyM1", event_magic[8] = "baileyE1";
+static const char memory_magic[8] = "baileyM1", event_magic[8] = "baileyE1", block_magic[8] = "baileyB1";
 
 /* What stands in a CUipcMemHandle and a CUipcEventHandle. */
 struct name {
@@ -88,6 +88,26 @@ struct opened {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct opened *all;
 
+/* Makes memory one that others can map, and names it. */
+static CUresult name_memory(struct bl_cu_context *context, const struct bl_cu_allocation *memory, const char magic[8],
+                            struct name *name)
+{
+    struct bl_device *device = memory->device->device;
+    struct bl_error error = BL_ERROR_INIT;
+    int descriptor;
+    uint64_t base;
+    *name = (struct name){.size = memory->size};
+    if (!device->ops->share)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    enum bl_status status = device->ops->share(device, memory->base, &descriptor, &base, &error);
+    if (status != BL_OK) {
+        bl_error_log("sharing memory: %s", error.message);
+        return bl_cu_result(context, status);
+    }
+    name->offset = memory->base - base;
+    return name_file(name, magic, descriptor);
+}
+
 CUresult bl_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {
     struct bl_cu_context *context;
@@ -97,27 +117,15 @@ CUresult bl_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
     struct bl_cu_allocation found;
     if (!handle || !bl_cu_allocation_find(address, &found) || found.memory != BL_CU_DEVICE_MEMORY || found.pool || found.graph)
         return CUDA_ERROR_INVALID_VALUE;
-    struct bl_device *device = found.device->device;
-    struct bl_error error = BL_ERROR_INIT;
-    struct name name = {.size = found.size};
-    int descriptor;
-    uint64_t base;
-    if (!device->ops->share)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    enum bl_status status = device->ops->share(device, found.base, &descriptor, &base, &error);
-    if (status != BL_OK) {
-        bl_error_log("cuIpcGetMemHandle: %s", error.message);
-        return bl_cu_result(context, status);
-    }
-    name.offset = found.base - base;
-    result = name_file(&name, memory_magic, descriptor);
+    struct name name;
+    result = name_memory(context, &found, memory_magic, &name);
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &name, sizeof(name));
     return result;
 }
 
 /* Maps all of the file. */
-static CUresult attach(struct opened *opened, struct bl_cu_context *context, int file)
+static CUresult attach(struct opened *opened, struct bl_cu_context *context, struct bl_cu_pool *pool, int file)
 {
     struct bl_device *device = opened->device->device;
     struct bl_physical *physical;
@@ -132,7 +140,13 @@ static CUresult attach(struct opened *opened, struct bl_cu_context *context, int
         if (status == BL_OK)
             status = device->ops->protect(device, opened->base, opened->size, BL_ACCESS_READ_WRITE);
         opened->address = opened->base + opened->name.offset;
-        if (status == BL_OK && !bl_cu_allocation_add(context, opened->address, opened->name.size, BL_CU_IMPORTED, 0))
+        struct bl_cu_allocation about = {.base = opened->address,
+                                         .size = opened->name.size,
+                                         .memory = BL_CU_IMPORTED,
+                                         .context = context,
+                                         .device = opened->device,
+                                         .pool = pool};
+        if (status == BL_OK && !bl_cu_allocation_insert(&about))
             status = BL_NO_MEMORY;
         if (status != BL_OK)
             device->ops->unreserve(device, opened->base, opened->size);
@@ -150,7 +164,7 @@ static struct opened *known(const struct name *name, struct bl_cu_device *device
 }
 
 /* The lock is held. */
-static CUresult open_memory(const struct name *name, struct bl_cu_context *context, CUdeviceptr *address)
+static CUresult open_memory(const struct name *name, struct bl_cu_context *context, struct bl_cu_pool *pool, CUdeviceptr *address)
 {
     struct opened *made = known(name, context->device);
     if (made) {
@@ -165,7 +179,7 @@ static CUresult open_memory(const struct name *name, struct bl_cu_context *conte
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (made) {
         *made = (struct opened){.name = *name, .device = context->device, .count = 1};
-        result = attach(made, context, file);
+        result = attach(made, context, pool, file);
     }
     close(file);
     if (result != CUDA_SUCCESS) {
@@ -193,7 +207,7 @@ CUresult bl_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, u
     if (name.process == getpid())
         return CUDA_ERROR_INVALID_CONTEXT; /* one's own: measured on an H200 */
     pthread_mutex_lock(&lock);
-    result = open_memory(&name, context, address);
+    result = open_memory(&name, context, NULL, address);
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -224,6 +238,11 @@ void bl_cu_ipc_forget(uint64_t address)
     close_memory(address, true);
 }
 
+bool bl_cu_ipc_close(uint64_t address)
+{
+    return close_memory(address, false);
+}
+
 CUresult bl_cuIpcCloseMemHandle(CUdeviceptr address)
 {
     struct bl_cu_context *context;
@@ -231,12 +250,89 @@ CUresult bl_cuIpcCloseMemHandle(CUdeviceptr address)
     if (result != CUDA_SUCCESS)
         return result;
     struct bl_cu_allocation found;
-    if (!bl_cu_allocation_find(address, &found) || found.base != address || found.memory != BL_CU_IMPORTED)
+    if (!bl_cu_allocation_find(address, &found) || found.base != address || found.memory != BL_CU_IMPORTED || found.pool)
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_synchronize(found.context); /* kernels may still use it */
     if (result == CUDA_ERROR_NOT_PERMITTED)
         return result;
     return close_memory(address, false) ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- pools ---------------------------------------------------------------------------------------- */
+
+/* A pool's descriptor says only that it is one: each allocation is named by itself. */
+static const char pool_text[] = "bailey memory pool";
+
+CUresult bl_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemAllocationHandleType handle_type,
+                                             unsigned long long flags)
+{
+    struct bl_cu_pool *found = bl_cu_object(pool, BL_CU_POOL);
+    if (!handle_out || !found || flags || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !bl_cu_pool_shareable(found))
+        return CUDA_ERROR_INVALID_VALUE;
+    int file = memfd_create("bailey-pool", MFD_CLOEXEC);
+    if (file >= 0 && write(file, pool_text, sizeof(pool_text)) != sizeof(pool_text)) {
+        close(file);
+        file = -1;
+    }
+    if (file < 0)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    memcpy(handle_out, &file, sizeof(file));
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle, CUmemAllocationHandleType handle_type,
+                                               unsigned long long flags)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pool_out || flags || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_INVALID_VALUE;
+    char text[sizeof(pool_text)];
+    if (pread((int)(intptr_t)handle, text, sizeof(text), 0) != sizeof(text) || memcmp(text, pool_text, sizeof(text)) != 0)
+        return CUDA_ERROR_UNKNOWN; /* as measured */
+    struct bl_cu_pool *made = bl_cu_pool_import(context->device);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool_out = (CUmemoryPool)(uintptr_t)((struct bl_cu_object *)made)->handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult bl_cuMemPoolExportPointer(CUmemPoolPtrExportData *share_data_out, CUdeviceptr ptr)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_allocation found;
+    if (!share_data_out || !bl_cu_allocation_find(ptr, &found) || found.base != ptr || found.memory != BL_CU_DEVICE_MEMORY ||
+        !found.pool || !bl_cu_pool_shareable(found.pool))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct name name;
+    result = name_memory(context, &found, block_magic, &name);
+    memset(share_data_out, 0, sizeof(*share_data_out));
+    memcpy(share_data_out, &name, sizeof(name));
+    return result;
+}
+
+CUresult bl_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData *share_data)
+{
+    struct bl_cu_context *context;
+    CUresult result = bl_cu_current(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct bl_cu_pool *found = bl_cu_object(pool, BL_CU_POOL);
+    struct name name;
+    if (!ptr_out || !share_data || !found || !bl_cu_pool_imported(found))
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&name, share_data, sizeof(name));
+    if (memcmp(name.magic, block_magic, sizeof(name.magic)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    result = open_memory(&name, context, found, ptr_out);
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 /* ---- events --------------------------------------------------------------------------------------- */

@@ -87,11 +87,13 @@ CUresult bl_cuMemFree_v2(CUdeviceptr address)
         return CUDA_SUCCESS;
     struct bl_cu_allocation found;
     if (!bl_cu_allocation_find(address, &found) || found.base != address ||
-        (found.memory != BL_CU_DEVICE_MEMORY && found.memory != BL_CU_MANAGED))
+        (found.memory != BL_CU_DEVICE_MEMORY && found.memory != BL_CU_MANAGED && !(found.memory == BL_CU_IMPORTED && found.pool)))
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_synchronize(found.context); /* a kernel may still use it: freeing waits, as documented */
     if (result == CUDA_ERROR_NOT_PERMITTED)
         return result;
+    if (found.memory == BL_CU_IMPORTED)
+        return bl_cu_ipc_close(address) ? result : CUDA_ERROR_INVALID_VALUE;
     if (found.graph)
         return bl_cu_graph_memory_release(found.graph) ? result : CUDA_ERROR_INVALID_VALUE;
     if (!bl_cu_allocation_remove(address, found.memory, &found))
@@ -278,9 +280,10 @@ static CUresult check_managed(struct bl_cu_context *context, CUdeviceptr address
     struct bl_cu_allocation found;
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
-    if (bl_cu_allocation_find(address, &found) &&
-        (found.memory == BL_CU_MANAGED || (found.memory == BL_CU_VARIABLE && found.flags)))
-        return count <= found.size - (address - found.base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (bl_cu_allocation_find(address, &found)) {
+        bool managed = found.memory == BL_CU_MANAGED || (found.memory == BL_CU_VARIABLE && found.flags);
+        return managed && count <= found.size - (address - found.base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
     return context->device->device->props.pageable_access && address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -308,6 +311,12 @@ static void note_advice(struct bl_cu_allocation *allocation, const void *data)
         allocation->preferred = advice->location;
     else if (advice->advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
         allocation->preferred.type = CU_MEM_LOCATION_TYPE_INVALID;
+    else if (advice->location.type == CU_MEM_LOCATION_TYPE_DEVICE && advice->advice == CU_MEM_ADVISE_SET_ACCESSED_BY)
+        allocation->accessed_by |= (uint64_t)1 << advice->location.id;
+    else if (advice->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        allocation->accessed_by &= ~((uint64_t)1 << advice->location.id);
+    else
+        allocation->accessed_by_host = advice->advice == CU_MEM_ADVISE_SET_ACCESSED_BY;
 }
 
 static void note_prefetch(struct bl_cu_allocation *allocation, const void *data)
@@ -368,6 +377,20 @@ CUresult bl_cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice devic
     return bl_cuMemPrefetchAsync_v2(address, count, old_location(device), 0, stream);
 }
 
+/* The devices' numbers, the rest of the list filled up. */
+static CUresult accessed_by(int32_t *list, size_t count, const struct bl_cu_allocation *found)
+{
+    size_t used = 0;
+    for (int i = 0; i < bl_cu_device_count && used < count; i++)
+        if (found->accessed_by >> i & 1)
+            list[used++] = i;
+    if (found->accessed_by_host && used < count)
+        list[used++] = CU_DEVICE_CPU;
+    while (used < count)
+        list[used++] = CU_DEVICE_INVALID;
+    return CUDA_SUCCESS;
+}
+
 static CUresult range_attribute(void *data, size_t size, CUmem_range_attribute attribute, const struct bl_cu_allocation *found)
 {
     int32_t value;
@@ -384,11 +407,21 @@ static CUresult range_attribute(void *data, size_t size, CUmem_range_attribute a
         value = located ? location->id : location->type == CU_MEM_LOCATION_TYPE_HOST ? CU_DEVICE_CPU : CU_DEVICE_INVALID;
         break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
-        for (size_t i = 0; i < size / sizeof(int32_t); i++)
-            ((int32_t *)data)[i] = CU_DEVICE_INVALID;
-        return size % sizeof(int32_t) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        return size % sizeof(int32_t) ? CUDA_ERROR_INVALID_VALUE : accessed_by(data, size / sizeof(int32_t), found);
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+        value = (int32_t)found->preferred.type;
+        break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+        value = found->preferred.id;
+        break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+        value = (int32_t)found->last_prefetch.type;
+        break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+        value = found->last_prefetch.id;
+        break;
     default:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_ERROR_INVALID_VALUE;
     }
     if (size != sizeof(value))
         return CUDA_ERROR_INVALID_VALUE;

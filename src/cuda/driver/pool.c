@@ -12,6 +12,9 @@ struct bl_cu_pool {
     struct bl_cu_object object;
     struct bl_cu_device *device;
     bool is_default;
+    bool shareable, imported, on_host;
+    uint64_t largest;                  /* bytes that may be in use at once; 0: any */
+    uint8_t access[BL_CU_MAX_DEVICES]; /* CUmemAccess_flags of the other devices */
     pthread_mutex_t lock;
     uint64_t threshold, used, used_high, reserved, reserved_high;
     int reuse_event, reuse_opportunistic, reuse_internal;
@@ -92,10 +95,11 @@ static enum bl_status take_block(struct bl_cu_pool *pool, uint64_t size, uint64_
         }
     struct bl_device *device = pool->device->device;
     struct bl_error error = BL_ERROR_INIT;
-    enum bl_status status = device->ops->alloc(device, BL_ALLOC_DEVICE, size, 512, base, &error);
+    enum bl_alloc_kind kind = pool->on_host ? BL_ALLOC_HOST : BL_ALLOC_DEVICE;
+    enum bl_status status = device->ops->alloc(device, kind, size, 512, base, &error);
     if (status == BL_NO_MEMORY && pool->kept) {
         trim(pool, 0);
-        status = device->ops->alloc(device, BL_ALLOC_DEVICE, size, 512, base, &error);
+        status = device->ops->alloc(device, kind, size, 512, base, &error);
     }
     if (status == BL_OK) {
         pool->reserved += size;
@@ -119,18 +123,14 @@ static void give_block(struct bl_cu_pool *pool, uint64_t base, uint64_t size)
     pool->reserved -= size;
 }
 
-static void note_pool(struct bl_cu_allocation *allocation, const void *pool)
-{
-    allocation->pool = (struct bl_cu_pool *)(uintptr_t)pool;
-}
-
 static CUresult allocate(CUdeviceptr *address, size_t bytesize, struct bl_cu_pool *pool, struct bl_cu_stream *stream)
 {
     uint64_t size = BL_ALIGN_UP((uint64_t)bytesize, 512), base = 0;
     if (size < bytesize)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&pool->lock);
-    enum bl_status status = take_block(pool, size, &base);
+    bool full = pool->imported || (pool->largest && size > pool->largest - BL_MIN(pool->used, pool->largest));
+    enum bl_status status = full ? BL_NO_MEMORY : take_block(pool, size, &base);
     if (status == BL_OK) {
         pool->used += size;
         pool->used_high = BL_MAX(pool->used_high, pool->used);
@@ -138,14 +138,21 @@ static CUresult allocate(CUdeviceptr *address, size_t bytesize, struct bl_cu_poo
     pthread_mutex_unlock(&pool->lock);
     if (status != BL_OK)
         return bl_cu_result(stream->context, status);
-    if (!bl_cu_allocation_add(stream->context, base, size, BL_CU_DEVICE_MEMORY, 0)) {
+    struct bl_cu_allocation about = {.base = base,
+                                     .size = size,
+                                     .memory = BL_CU_DEVICE_MEMORY,
+                                     .context = stream->context,
+                                     .device = pool->device,
+                                     .pool = pool,
+                                     .handle_types = pool->shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0,
+                                     .on_host = pool->on_host};
+    if (!bl_cu_allocation_insert(&about)) {
         pthread_mutex_lock(&pool->lock);
         pool->used -= size;
         give_block(pool, base, size);
         pthread_mutex_unlock(&pool->lock);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    bl_cu_allocation_update(base, note_pool, pool);
     *address = base;
     return CUDA_SUCCESS;
 }
@@ -229,7 +236,13 @@ CUresult bl_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     struct bl_cu_allocation allocation;
     if (!address)
         return CUDA_SUCCESS;
-    if (!bl_cu_allocation_find(address, &allocation) || allocation.base != address || allocation.memory != BL_CU_DEVICE_MEMORY)
+    if (!bl_cu_allocation_find(address, &allocation) || allocation.base != address)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (allocation.memory == BL_CU_IMPORTED && allocation.pool) {
+        result = bl_cu_stream_wait(found);
+        return bl_cu_ipc_close(address) ? result : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (allocation.memory != BL_CU_DEVICE_MEMORY)
         return CUDA_ERROR_INVALID_VALUE;
     if (!allocation.pool) /* of cuMemAlloc, or of a graph */
         return bl_cuMemFree_v2(address);
@@ -292,19 +305,109 @@ CUresult bl_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     return CUDA_SUCCESS;
 }
 
+static bool is_host(const CUmemLocation *location)
+{
+    return location->type == CU_MEM_LOCATION_TYPE_HOST || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+           location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
 CUresult bl_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *pool_props)
 {
     if (!pool || !pool_props || pool_props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    if (pool_props->handleTypes != CU_MEM_HANDLE_TYPE_NONE || pool_props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    bool shareable = pool_props->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, host = is_host(&pool_props->location);
+    struct bl_cu_device *device = host ? &bl_cu_devices[0] : bl_cu_device(pool_props->location.id);
+    if (pool_props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && !shareable)
         return CUDA_ERROR_NOT_SUPPORTED;
-    struct bl_cu_device *device = bl_cu_device(pool_props->location.id);
-    if (!device)
+    if ((!host && pool_props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) || !device)
         return CUDA_ERROR_INVALID_VALUE;
+    if (shareable && (host || !device->device->ops->share))
+        return CUDA_ERROR_NOT_SUPPORTED;
     struct bl_cu_pool *made = pool_new(device, false);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    made->shareable = shareable;
+    made->on_host = host;
+    made->largest = pool_props->maxSize;
     *pool = BL_CU_HANDLE(CUmemoryPool, made);
+    return CUDA_SUCCESS;
+}
+
+bool bl_cu_pool_shareable(const struct bl_cu_pool *pool)
+{
+    return pool->shareable;
+}
+
+struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device)
+{
+    struct bl_cu_pool *made = pool_new(device, false);
+    if (made)
+        made->imported = true;
+    return made;
+}
+
+bool bl_cu_pool_imported(const struct bl_cu_pool *pool)
+{
+    return pool->imported;
+}
+
+/* ---- pools by place ------------------------------------------------------------------------------- */
+
+static struct bl_cu_pool *host_pools[2]; /* the default one, the current one (the first device's lock) */
+
+static CUresult host_pool(bool current, CUmemoryPool *pool)
+{
+    struct bl_cu_device *device = &bl_cu_devices[0];
+    pthread_mutex_lock(&device->lock);
+    if (!host_pools[0] && (host_pools[0] = pool_new(device, true)))
+        host_pools[0]->on_host = true;
+    struct bl_cu_pool *found = current && host_pools[1] ? host_pools[1] : host_pools[0];
+    pthread_mutex_unlock(&device->lock);
+    if (!found)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool = BL_CU_HANDLE(CUmemoryPool, found);
+    return CUDA_SUCCESS;
+}
+
+/* Whether pools of the type at the place can be asked for. */
+static CUresult check_place(const CUmemLocation *location, CUmemAllocationType type)
+{
+    if (!location || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (is_host(location))
+        return CUDA_SUCCESS;
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE && bl_cu_device(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult bl_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = pool_out ? check_place(location, type) : CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    return is_host(location) ? host_pool(false, pool_out) : bl_cuDeviceGetDefaultMemPool(pool_out, location->id);
+}
+
+CUresult bl_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = pool ? check_place(location, type) : CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    return is_host(location) ? host_pool(true, pool) : bl_cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult bl_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+    CUresult result = check_place(location, type);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!is_host(location))
+        return bl_cuDeviceSetMemPool(location->id, pool);
+    struct bl_cu_pool *found = bl_cu_object(pool, BL_CU_POOL);
+    if (!found || !found->on_host)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&bl_cu_devices[0].lock);
+    host_pools[1] = found;
+    pthread_mutex_unlock(&bl_cu_devices[0].lock);
     return CUDA_SUCCESS;
 }
 
@@ -317,6 +420,8 @@ CUresult bl_cuMemPoolDestroy(CUmemoryPool pool)
     pthread_mutex_lock(&device->lock);
     if (device->pool == object)
         device->pool = device->default_pool;
+    if (host_pools[1] == object)
+        host_pools[1] = NULL;
     pthread_mutex_unlock(&device->lock);
     pthread_mutex_lock(&object->lock);
     trim(object, 0);
@@ -416,26 +521,40 @@ CUresult bl_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, v
     return result;
 }
 
+/* Kept for those who ask: all devices reach all pools. */
 CUresult bl_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
     struct bl_cu_pool *object = bl_cu_object(pool, BL_CU_POOL);
-    if (!object || !map || !count)
+    if (!object || (count && !map))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
-        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !bl_cu_device(map[i].location.id))
+        struct bl_cu_device *device = bl_cu_device(map[i].location.id);
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || map[i].flags < CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+            map[i].flags > CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_VALUE;
-        bool own = map[i].location.id == object->device->ordinal;
-        if (own && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-            return CUDA_ERROR_INVALID_VALUE;
+        bool own = device == object->device && !object->on_host;
+        if (!device || (own && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)) /* measured on an H200 */
+            return CUDA_ERROR_INVALID_DEVICE;
+        if (device != object->device && !bl_cu_can_access_peer(device, object->device))
+            return CUDA_ERROR_INVALID_DEVICE;
     }
+    for (size_t i = 0; i < count; i++)
+        object->access[map[i].location.id] = (uint8_t)map[i].flags;
     return CUDA_SUCCESS;
 }
 
 CUresult bl_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool mem_pool, CUmemLocation *location)
 {
     struct bl_cu_pool *object = bl_cu_object(mem_pool, BL_CU_POOL);
-    if (!object || !flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !bl_cu_device(location->id))
+    if (!object || !flags || !location)
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = location->id == object->device->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (is_host(location)) {
+        *flags = object->on_host ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        return CUDA_SUCCESS;
+    }
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !bl_cu_device(location->id))
+        return CUDA_ERROR_INVALID_VALUE;
+    bool own = location->id == object->device->ordinal && !object->on_host;
+    *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : (CUmemAccess_flags)object->access[location->id];
     return CUDA_SUCCESS;
 }

@@ -141,6 +141,11 @@ extern cudaError_t CUDARTAPI cudaGraphRemoveDependencies_11(cudaGraph_t graph, c
                                                             const cudaGraphNode_t *to, size_t count);
 extern cudaError_t CUDARTAPI cudaStreamUpdateCaptureDependencies_11(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
                                                                     unsigned int flags);
+extern cudaError_t CUDARTAPI cudaMemcpyBatchAsync_12(void **dsts, void **srcs, size_t *sizes, size_t count,
+                                                     struct cudaMemcpyAttributes *attrs, size_t *attrs_idxs, size_t num_attrs,
+                                                     size_t *fail_idx, cudaStream_t stream);
+extern cudaError_t CUDARTAPI cudaMemcpy3DBatchAsync_12(size_t num_ops, struct cudaMemcpy3DBatchOp *op_list, size_t *fail_idx,
+                                                       unsigned long long flags, cudaStream_t stream);
 extern cudaError_t CUDARTAPI cudaThreadExit(void);
 extern cudaError_t CUDARTAPI cudaThreadSynchronize(void);
 extern cudaError_t CUDARTAPI cudaThreadSetLimit(enum cudaLimit limit, size_t value);

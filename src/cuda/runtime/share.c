@@ -36,3 +36,51 @@ cudaError_t bl_rt_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_
     BL_RT_ENTER();
     return bl_rt_error(cuIpcOpenEventHandle(event, given));
 }
+
+/* ---- pools --------------------------------------------------------------------------------------- */
+
+cudaError_t bl_rt_cudaMemPoolExportToShareableHandle(void *shareable_handle, cudaMemPool_t pool,
+                                                     enum cudaMemAllocationHandleType handle_type, unsigned int flags)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(
+        cuMemPoolExportToShareableHandle(shareable_handle, (CUmemoryPool)pool, (CUmemAllocationHandleType)handle_type, flags));
+}
+
+cudaError_t bl_rt_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *shareable_handle,
+                                                       enum cudaMemAllocationHandleType handle_type, unsigned int flags)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(
+        cuMemPoolImportFromShareableHandle((CUmemoryPool *)pool, shareable_handle, (CUmemAllocationHandleType)handle_type, flags));
+}
+
+cudaError_t bl_rt_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *data, void *pointer)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(cuMemPoolExportPointer((CUmemPoolPtrExportData *)data, (CUdeviceptr)(uintptr_t)pointer));
+}
+
+cudaError_t bl_rt_cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct cudaMemPoolPtrExportData *data)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(cuMemPoolImportPointer((CUdeviceptr *)pointer, (CUmemoryPool)pool, (CUmemPoolPtrExportData *)data));
+}
+
+cudaError_t bl_rt_cudaMemGetDefaultMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(cuMemGetDefaultMemPool((CUmemoryPool *)pool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t bl_rt_cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(cuMemGetMemPool((CUmemoryPool *)pool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t bl_rt_cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type, cudaMemPool_t pool)
+{
+    BL_RT_ENTER();
+    return bl_rt_error(cuMemSetMemPool((CUmemLocation *)location, (CUmemAllocationType)type, (CUmemoryPool)pool));
+}
