@@ -18,7 +18,7 @@ quietly() {
 
 # The Debian packages that the build needs; $1 = all: and those of the tests.
 packages() {
-    echo gcc libc6-dev meson ninja-build pkg-config python3 binutils llvm-19-dev clang-19 libclang-rt-19-dev liblz4-dev \
+    echo gcc libc6-dev meson ninja-build pkg-config python3 binutils llvm-19-dev lld-19 clang-19 libclang-rt-19-dev liblz4-dev \
         libzstd-dev libxxhash-dev libhwloc-dev
     if [ "${1:-}" = all ]; then echo libcmocka-dev clang-format-14 g++ procps; fi
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 const struct bl_cli_command *const bl_cli_commands[] = {
-    &bl_cli_run, &bl_cli_inspect, &bl_cli_doctor, &bl_cli_nvcc, &bl_cli_help, &bl_cli_version, NULL};
+    &bl_cli_run, &bl_cli_inspect, &bl_cli_doctor, &bl_cli_nvcc, &bl_cli_cc, &bl_cli_help, &bl_cli_version, NULL};
 
 void bl_cli_say(const char *format, ...)
 {

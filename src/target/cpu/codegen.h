@@ -14,9 +14,9 @@
 #include "target/cpu/abi.h"
 #include "target/cpu/compile.h"
 
-/* What the target CPU has; found from LLVM's feature string (+avx512f, …). */
+/* What the target has; found from LLVM's feature string (+avx512f, …). */
 struct bl_cg_features {
-    bool x86, aarch64;
+    bool x86, aarch64, amdgcn;
     bool avx2, fma, f16c, avx512; /* avx512: f, bw, dq and vl together */
     bool avx512_vnni, avx512_bf16, avx512_vbmi;
     bool sse41, cx16;

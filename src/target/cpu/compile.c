@@ -22,32 +22,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* kir text starts with its own word; PTX never does. */
-static bool is_kir(struct bl_sv text)
-{
-    while (text.size && strchr(" \t\r\n", text.data[0])) {
-        text.data++;
-        text.size--;
-    }
-    return bl_sv_starts(text, "kir") || bl_sv_starts(text, "module") || bl_sv_starts(text, "kernel") || bl_sv_starts(text, "func");
-}
-
-static enum bl_status to_kir(struct bl_arena *arena, const struct bl_cpu_request *request, struct bl_kir_module **module,
-                             struct bl_error *error)
-{
-    struct bl_ptx_module *ptx;
-    enum bl_status status;
-
-    if (is_kir(request->ptx)) {
-        status = bl_kir_parse(arena, request->ptx, module, error);
-    } else {
-        status = bl_ptx_parse(arena, request->ptx, request->source_name, 0, &ptx, error);
-        if (status == BL_OK)
-            status = bl_lower(arena, ptx, module, error);
-    }
-    return status == BL_OK ? bl_kir_prepare(*module, error) : status;
-}
-
 static enum bl_status print_kir(struct bl_arena *arena, const struct bl_kir_module *module, struct bl_cpu_answer *answer)
 {
     struct bl_buffer text = {0};
@@ -124,7 +98,7 @@ struct compile {
 static enum bl_status run(struct compile *c, struct bl_arena *arena, const struct bl_cpu_request *request,
                           struct bl_cpu_answer *answer)
 {
-    enum bl_status status = to_kir(arena, request, &c->module, &answer->error);
+    enum bl_status status = bl_lower_text(arena, request->ptx, request->source_name, &c->module, &answer->error);
 
     if (status != BL_OK)
         return status;

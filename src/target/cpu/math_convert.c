@@ -141,7 +141,7 @@ LLVMValueRef bl_math_integral(struct bl_math *m, LLVMValueRef x, enum bl_kir_rou
     bool f64 = m_bits_of(x) == 64;
     LLVMValueRef magnitude, big, near, sign, step;
 
-    if (m->cg->features.sse41 || m->cg->features.aarch64)
+    if (m->cg->features.sse41 || m->cg->features.aarch64 || m->cg->features.amdgcn)
         return m_call(m, rounding_intrinsic(round), 1, x, NULL, NULL);
     big = m_real(m, x, f64 ? 0x1p52 : 0x1p23);
     sign = m_andc(m, m_to_bits(m, x), (int64_t)(UINT64_C(1) << (m_bits_of(x) - 1)));

@@ -80,7 +80,7 @@ LLVMValueRef bl_math_round_to_odd(struct bl_math *m, struct bl_math_pair sum)
 
 bool bl_math_has_fma(struct bl_math *m)
 {
-    return m->cg->features.fma || m->cg->features.aarch64;
+    return m->cg->features.fma || m->cg->features.aarch64 || m->cg->features.amdgcn;
 }
 
 /* f32: the product is exact in f64, and the sum rounded to odd there. */

@@ -9,7 +9,7 @@
 
 static bool has_half(struct bl_math *m)
 {
-    return m->cg->features.f16c || m->cg->features.aarch64;
+    return m->cg->features.f16c || m->cg->features.aarch64 || m->cg->features.amdgcn;
 }
 
 static LLVMTypeRef half_type(struct bl_math *m)

@@ -90,7 +90,7 @@ static LLVMValueRef table_global(struct bl_math *m, const char *table, const cha
     global = LLVMGetNamedGlobal(m->cg->module, name);
     if (global)
         return global;
-    global = LLVMAddGlobal(m->cg->module, type, name);
+    global = LLVMAddGlobalInAddressSpace(m->cg->module, type, name, m->cg->features.amdgcn ? 4 : 0); /* 4: constant memory */
     LLVMSetInitializer(global, LLVMConstArray2(i32, numbers, count));
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);

@@ -2,11 +2,13 @@
  * input and writes framed answers to standard output until the input ends. With a file it compiles once, for people:
  *     bailey-cc FILE.ptx|FILE.kir --kernel NAME [--emit object|asm|llvm|kir] [-o FILE] [--cpu NAME] [--general-cta] [--fast-math]
  * [-O0..-O3]
+ *     bailey-cc FILE.ptx|FILE.kir --target gfxNUMBER [--kernel NAME] [--emit object|asm|llvm] [-o FILE] [--fast-math] [-O0..-O3]
  */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "target/amdgpu/compile.h"
 #include "target/cpu/compile.h"
 
 enum { FRAME_LIMIT = 1 << 30, HEADER_SIZE = 16 };
@@ -98,21 +100,23 @@ static int serve(void)
 
 /* ---- the command line ----------------------------------------------------------------------------------- */
 
-static const char usage[] = "usage: bailey-cc FILE.ptx|FILE.kir --kernel NAME [options]\n"
-                            "  --emit object|asm|llvm|kir   what to write (object)\n"
-                            "  -o FILE                      where to (standard output)\n"
-                            "  --cpu NAME, --features LIST  as LLVM names them (this machine's)\n"
-                            "  --general-cta                for CTAs whose rows are no multiple of a warp\n"
-                            "  --runs-16, --runs-8          for CTAs whose rows are a multiple of 16 or 8 threads\n"
-                            "  --fast-math                  approximate functions by polynomials, not the GPU's bits\n"
-                            "  -O0 to -O3                   how hard to try (-O2)\n"
-                            "  --info                       also print what the runtime is told\n"
-                            "  --version, --help\n"
-                            "Without arguments: framed requests on standard input, answers on standard output.\n";
+static const char usage[] =
+    "usage: bailey-cc FILE.ptx|FILE.kir --kernel NAME [options]\n"
+    "  --emit object|asm|llvm|kir   what to write (object)\n"
+    "  -o FILE                      where to (standard output)\n"
+    "  --cpu NAME, --features LIST  as LLVM names them (this machine's)\n"
+    "  --general-cta                for CTAs whose rows are no multiple of a warp\n"
+    "  --runs-16, --runs-8          for CTAs whose rows are a multiple of 16 or 8 threads\n"
+    "  --fast-math                  approximate functions by polynomials, not the GPU's bits\n"
+    "  -O0 to -O3                   how hard to try (-O2)\n"
+    "  --target CHIP                for an AMD GPU, as gfx1100: all kernels, or that of --kernel; to a code object\n"
+    "  --info                       also print what the runtime is told\n"
+    "  --version, --help\n"
+    "Without arguments: framed requests on standard input, answers on standard output.\n";
 
 struct command {
     struct bl_cpu_request request;
-    const char *file, *output;
+    const char *file, *output, *chip;
     bool info;
 };
 
@@ -133,8 +137,11 @@ static bool parse_argument(struct command *c, const char *word, const char *valu
     const struct {
         const char *name;
         const char **to;
-    } texts[] = {
-        {"--kernel", &c->request.kernel}, {"-o", &c->output}, {"--cpu", &c->request.cpu}, {"--features", &c->request.features}};
+    } texts[] = {{"--kernel", &c->request.kernel},
+                 {"-o", &c->output},
+                 {"--cpu", &c->request.cpu},
+                 {"--features", &c->request.features},
+                 {"--target", &c->chip}};
 
     *used = false;
     for (uint32_t i = 0; i < BL_LEN(texts); i++)
@@ -180,28 +187,63 @@ static void print_info(const struct bl_cpu_answer *answer)
         fprintf(stderr, "global %u: %s\n", g, info->globals[g]);
 }
 
-static int write_answer(const struct command *c, const struct bl_cpu_answer *answer)
+static int write_output(const char *path, const void *data, size_t size)
 {
     struct bl_error error = BL_ERROR_INIT;
 
+    if (!path)
+        return write_all(STDOUT_FILENO, data, size) ? 0 : 1;
+    if (bl_file_write(path, data, size, &error) == BL_OK)
+        return 0;
+    fprintf(stderr, "bailey-cc: %s\n", error.message);
+    return 1;
+}
+
+static int write_answer(const struct command *c, const struct bl_cpu_answer *answer)
+{
     if (answer->status != BL_OK) {
         fprintf(stderr, "bailey-cc: %s\n", answer->error.message);
         return 1;
     }
     if (c->info)
         print_info(answer);
-    if (!c->output)
-        return write_all(STDOUT_FILENO, answer->object, answer->object_size) ? 0 : 1;
-    if (bl_file_write(c->output, answer->object, answer->object_size, &error) == BL_OK)
-        return 0;
-    fprintf(stderr, "bailey-cc: %s\n", error.message);
-    return 1;
+    return write_output(c->output, answer->object, answer->object_size);
+}
+
+/* --emit's first word is the usual output of each target. */
+static int compile_for_chip(const struct command *c, struct bl_arena *arena)
+{
+    static const uint32_t emits[] = {BL_AMD_EMIT_CODE_OBJECT, BL_AMD_EMIT_ASSEMBLY, BL_AMD_EMIT_LLVM, BL_AMD_EMIT_CODE_OBJECT};
+    struct bl_amd_request request = {.text = c->request.ptx,
+                                     .source_name = c->file,
+                                     .kernel = c->request.kernel,
+                                     .chip = c->chip,
+                                     .optimize = c->request.optimize,
+                                     .emit = emits[c->request.emit],
+                                     .fast_math = c->request.fast_math};
+    struct bl_amd_answer answer;
+
+    bl_amd_compile(arena, &request, &answer);
+    if (answer.status != BL_OK) {
+        fprintf(stderr, "bailey-cc: %s\n", answer.error.message);
+        return 1;
+    }
+    if (c->info)
+        fprintf(stderr, "%zu bytes, %.1f ms\n", answer.size, answer.seconds * 1e3);
+    return write_output(c->output, answer.data, answer.size);
+}
+
+static int compile_for_cpu(const struct command *c, struct bl_arena *arena)
+{
+    struct bl_cpu_answer answer;
+
+    bl_cpu_compile(arena, &c->request, &answer);
+    return write_answer(c, &answer);
 }
 
 static int compile_file(struct command *c)
 {
     struct bl_arena arena;
-    struct bl_cpu_answer answer;
     struct bl_error error = BL_ERROR_INIT;
     char *text;
     size_t size;
@@ -214,8 +256,7 @@ static int compile_file(struct command *c)
     bl_arena_init(&arena);
     c->request.ptx = (struct bl_sv){text, size};
     c->request.source_name = c->file;
-    bl_cpu_compile(&arena, &c->request, &answer);
-    status = write_answer(c, &answer);
+    status = c->chip ? compile_for_chip(c, &arena) : compile_for_cpu(c, &arena);
     bl_arena_cleanup(&arena);
     bl_free(text);
     return status;
@@ -239,11 +280,11 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (!c.file || (!c.request.kernel && c.request.emit != BL_CPU_EMIT_KIR)) {
+    if (!c.file || (!c.request.kernel && !c.chip && c.request.emit != BL_CPU_EMIT_KIR)) {
         fputs(usage, stderr);
         return 2;
     }
-    if (!c.request.kernel)
+    if (!c.request.kernel && !c.chip)
         c.request.kernel = "";
     return compile_file(&c);
 }
