@@ -10,7 +10,7 @@ import unittest
 
 import tree
 
-COMMANDS = ("run", "inspect", "doctor", "nvcc", "help", "version")
+COMMANDS = ("run", "inspect", "doctor", "nvcc", "cc", "help", "version")
 
 
 class Words(tree.Tree):
