@@ -1,0 +1,3 @@
+#define WIDTH 1024
+#define HEIGHT 1024
+#define STEPS 50

@@ -1,0 +1,2 @@
+#define THREADS (16 << 10)
+#define DRAWS 1024 /* of four numbers, a thread */
