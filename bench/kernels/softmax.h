@@ -1,0 +1,2 @@
+#define ROWS 8192
+#define WIDTH 1024

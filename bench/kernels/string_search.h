@@ -1,0 +1,2 @@
+#define COUNT (32 << 20)
+#define LENGTH 12
