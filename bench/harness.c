@@ -30,7 +30,7 @@ struct side {
 
 void *bench_allocate(size_t bytes);
 
-static const size_t element_bytes[] = {[BENCH_U8] = 1, [BENCH_U32] = 4, [BENCH_F32] = 4, [BENCH_F64] = 8};
+static const size_t element_bytes[] = {[BENCH_U8] = 1, [BENCH_U16] = 2, [BENCH_U32] = 4, [BENCH_F32] = 4, [BENCH_F64] = 8};
 
 static double now(void)
 {
@@ -88,6 +88,8 @@ static double element(const void *data, enum bench_type type, size_t i)
     switch (type) {
     case BENCH_U8:
         return ((const uint8_t *)data)[i];
+    case BENCH_U16:
+        return ((const uint16_t *)data)[i];
     case BENCH_U32:
         return ((const uint32_t *)data)[i];
     case BENCH_F32:

@@ -13,6 +13,7 @@
 
 enum bench_type {
     BENCH_U8,
+    BENCH_U16,
     BENCH_U32,
     BENCH_F32,
     BENCH_F64,

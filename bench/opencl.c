@@ -80,7 +80,7 @@ struct bench_opencl *bench_opencl_open(const char *file, const char *include, co
     check(error, "clCreateCommandQueue");
     clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof cl->units, &cl->units, NULL);
     build(cl, device, file, include);
-    static const size_t sizes[] = {[BENCH_U8] = 1, [BENCH_U32] = 4, [BENCH_F32] = 4, [BENCH_F64] = 8};
+    static const size_t sizes[] = {[BENCH_U8] = 1, [BENCH_U16] = 2, [BENCH_U32] = 4, [BENCH_F32] = 4, [BENCH_F64] = 8};
     for (unsigned i = 0; i < bench->count; i++) {
         const struct bench_buffer *buffer = &bench->buffers[i];
         cl->buffers[i] = clCreateBuffer(cl->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, buffer->count * sizes[buffer->type],
