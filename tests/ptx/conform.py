@@ -6,12 +6,13 @@ kernel applies the instruction to 4096 inputs chosen for its operands. Needs a m
                                       with FOLDER also all results, compressed, to explain differences
     conform.py model FILE             writes what conform_model.py answers, for what an H200 can't run (conform-model.txt)
     conform.py compare FILE FILE…     runs all that stands in the files here and compares; prints each case that differs
-    conform.py explain FOLDER CASE…   runs the cases here and prints where they differ from the results in FOLDER
+    conform.py explain FOLDER NAME…   runs the cases that these expressions match and prints where they differ from record's FOLDER
     conform.py coverage OUT.md        writes the page of the rows (docs/ptx-coverage.md), from the golden files
     conform.py ptx CASE…              prints the kernels
 
 A line of FILE: case, eight hashes (CRC-32 of the results of each 512 inputs), the results of the first 16 inputs; all hexadecimal,
 little end first. Or: case "refused". A case is the instruction's name, and in [] what else its text depends on."""
+import ast
 import itertools
 import multiprocessing
 import os
@@ -650,6 +651,51 @@ def compare(paths):
     return 1 if surprises or without or uncovered else 0
 
 
+def read_results(folder, wanted):
+    """{name: results} of record's FOLDER."""
+    found, cases = {}, all_cases(read_isa())[0]
+    for file in os.listdir(folder):
+        with open(os.path.join(folder, file), 'rb') as source:
+            names, data = zlib.decompress(source.read()).split(b'\n', 1)
+        at = 0
+        for name in ast.literal_eval(names.decode()):
+            size = cases[name].size() * INPUTS
+            if name in wanted:
+                found[name] = data[at:at + size]
+            at += size
+    return found
+
+
+def explain(folder, patterns):
+    """For each case, how many of the results differ, and the first few."""
+    cases = [c for n, c in all_cases(read_isa())[0].items() if any(re.search(p, n) for p in patterns)]
+    results, inputs = read_results(folder, {c.name for c in cases}), Inputs()
+    for case in cases:
+        for n, (_, _, size) in enumerate(case.inputs):
+            inputs.offset(tuple(k for _, k, _ in case.inputs), n, size)
+    runner = Runner(inputs)
+    for n in range(0, len(cases), CASES):
+        ours = runner.run(cases[n:n + CASES])
+        for case in cases[n:n + CASES]:
+            if case.name in results and ours[case.name] != results[case.name]:
+                explain_case(case, inputs, results[case.name], ours[case.name])
+
+
+def explain_case(case, inputs, wanted, got):
+    if isinstance(got, str):
+        print(case.name, 'refused', got[:200])
+        return
+    kinds, at = tuple(k for _, k, _ in case.inputs), 0
+    for _, size in case.outputs:
+        part = lambda data, n: data[at + n * size:at + (n + 1) * size]
+        differ = [n for n in range(INPUTS) if part(wanted, n) != part(got, n)]
+        print(case.name, len(differ), 'differ')
+        for n in differ[:6]:
+            values = ', '.join('%0*x' % (2 * s, inputs.values(kinds)[k][n] & (1 << 8 * s) - 1) for k, (_, _, s) in enumerate(case.inputs))
+            print('   (%s) = %s, expected %s' % (values, part(got, n)[::-1].hex(), part(wanted, n)[::-1].hex()))
+        at += size * INPUTS
+
+
 def known():
     """Cases that differ today: conform-todo.txt. A case that no longer does must leave it."""
     path = os.path.join(HERE, 'conform-todo.txt')
@@ -665,6 +711,8 @@ def main(argv):
         return record(*arguments)
     if command == 'compare':
         return compare(arguments)
+    if command == 'explain':
+        return explain(arguments[0], arguments[1:])
     if command == 'count':
         cases, rows = all_cases(read_isa())
         print(len(cases), len(rows))
