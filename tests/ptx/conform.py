@@ -633,7 +633,7 @@ def compare(paths):
             continue
         wrong[case.name] = ours[:200] if ours.startswith('refused') else show(case, inputs, golden[case.name], ours)
     surprises = [n for n in wrong if n not in todo] + [n + ' has no difference any more' for n in todo if n not in wrong]
-    for name in surprises[:400]:
+    for name in surprises[:2000]:
         print(name, wrong.get(name, ''))
     without = [name for name in cases if name not in golden]
     for name in without[:50]:
