@@ -29,7 +29,7 @@ static uint64_t divide(uint64_t a, uint64_t b, uint32_t bits, bool is_signed, bo
     int64_t x = bl_kir_signed(a, bits), y = bl_kir_signed(b, bits);
 
     if (b == 0)
-        return remainder ? a : UINT64_MAX;
+        return UINT64_MAX;
     if (!is_signed)
         return remainder ? a % b : a / b;
     if (y == -1)
@@ -74,11 +74,18 @@ static uint64_t find_bit(const struct bl_kir_instr *i, uint64_t a, uint32_t bits
     return i->attr->shiftamt ? bits - 1 - at : at;
 }
 
+/* A position or length of a bit field: of 32 bits the low byte, of 64 the whole word (measured on an H200: tests/ptx/conform.py).
+ */
+static uint64_t field_count(uint64_t count, uint32_t bits)
+{
+    return bits == 64 ? BL_MIN(count, UINT64_C(64)) : count & 0xff;
+}
+
 static uint64_t extract(uint64_t a, uint64_t at, uint64_t length, uint32_t bits, bool is_signed)
 {
     uint64_t sign, r = 0;
-    at &= 0xff;
-    length &= 0xff;
+    at = field_count(at, bits);
+    length = field_count(length, bits);
     sign = is_signed && length ? a >> BL_MIN(at + length - 1, (uint64_t)bits - 1) & 1 : 0;
     for (uint64_t b = 0; b < bits; b++)
         r |= (b < length && at + b < bits ? a >> (at + b) & 1 : sign) << b;
@@ -87,8 +94,8 @@ static uint64_t extract(uint64_t a, uint64_t at, uint64_t length, uint32_t bits,
 
 static uint64_t insert(uint64_t a, uint64_t into, uint64_t at, uint64_t length, uint32_t bits)
 {
-    at &= 0xff;
-    length &= 0xff;
+    at = field_count(at, bits);
+    length = field_count(length, bits);
     for (uint64_t b = 0; b < length && at + b < bits; b++)
         into = (into & ~((uint64_t)1 << (at + b))) | (a >> b & 1) << (at + b);
     return into;

@@ -88,22 +88,27 @@ static struct bl_kir_value *clamp_finite(struct bl_lower *l, struct bl_kir_value
 static struct bl_kir_value *to_float(struct bl_lower *l, const struct bl_ptx_instr *i, struct bl_kir_value *value,
                                      enum bl_kir_type type)
 {
-    struct bl_kir_attr attr = {.ftz = HAS(ftz), .sat = HAS(sat), .relu = HAS(relu)};
+    struct bl_kir_attr attr = {.sat = HAS(sat), .relu = HAS(relu)}, flush = {.ftz = true};
     bool integral;
 
+    attr.ftz = HAS(ftz) && type != BL_KIR_F16; /* hardware does not flush on the way to f16 */
     attr.round = (uint8_t)rounding(i, &integral);
+    if (HAS(ftz) && value->type == BL_KIR_F32 && type == BL_KIR_F64)
+        value = apply(l, value, &flush);
     if (HAS(satfinite) && value->type == BL_KIR_F32)
         value = clamp_finite(l, value, type);
     if (value->type != type) {
         if (integral) /* f16.f32 and such: to an integral value first, then exactly or by nearest even */
             value = bl_lower_op(l, BL_KIR_OP_frint, &attr, value->type, value, NULL, NULL);
         attr.round = integral ? BL_KIR_RN : attr.round;
-        return bl_lower_op(l, BL_KIR_OP_ftof, &attr, type, value, NULL, NULL);
+        value = bl_lower_op(l, BL_KIR_OP_ftof, &attr, type, value, NULL, NULL);
+        return HAS(ftz) && i->types[1] == BL_PTX_BF16 ? apply(l, value, &flush) : value;
     }
     if (integral)
         return bl_lower_op(l, BL_KIR_OP_frint, &attr, type, value, NULL, NULL);
     attr.round = BL_KIR_RN;
-    return attr.ftz || attr.sat ? apply(l, value, &attr) : value;
+    /* in the 16-bit types arithmetic on the way makes a NaN the usual one */
+    return attr.ftz || attr.sat || bl_kir_type_bits(type) == 16 ? apply(l, value, &attr) : value;
 }
 
 /* cvt.rn.f16x2.f32 d, a, b: a becomes the high half. */
@@ -120,52 +125,59 @@ static bool floats_to_packed(struct bl_lower *l, const struct bl_ptx_instr *i)
     return true;
 }
 
-/* tf32 is a binary32 whose last 13 bits are dropped: rounded to nearest, ties away (rna) or to even (rn), or cut (rz).
- * Infinities stay; a NaN becomes 0x7fffffff. */
+static struct bl_kir_value *with(struct bl_lower *l, enum bl_kir_op op, struct bl_kir_value *x, uint32_t number)
+{
+    return bl_lower_op(l, op, NULL, BL_KIR_I32, x, bl_lower_const(l, BL_KIR_I32, number), NULL);
+}
+
+/* tf32 is a binary32 whose last 13 bits are dropped: rounded to nearest, ties away (rna) or to even (rn), or cut (rz). rna cuts a
+ * NaN too, the others make it 0x7fffe000; .satfinite takes one step back from infinities, and NaNs (measured on an H200). */
 static bool float_to_tf32(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
-    struct bl_kir_value *bits = bl_lower_read(l, &i->operands[1], BL_KIR_I32), *magnitude, *rounded, *odd, *infinity;
+    struct bl_kir_value *bits = bl_lower_read(l, &i->operands[1], BL_KIR_I32), *magnitude, *rounded = bits, *odd, *nan, *below;
 
-    if (HAS(relu) || HAS(satfinite))
-        return false;
-    magnitude = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 0x7fffffff), NULL);
-    rounded = bits;
+    magnitude = with(l, BL_KIR_OP_and, bits, 0x7fffffff);
     if (HAS(rna)) {
-        rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 0x1000), NULL);
+        rounded = with(l, BL_KIR_OP_add, bits, 0x1000);
     } else if (!HAS(rz)) {
-        odd = bl_lower_op(l, BL_KIR_OP_lshr, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 13), NULL);
-        odd = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I32, odd, bl_lower_const(l, BL_KIR_I32, 1), NULL);
-        rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, bits, bl_lower_const(l, BL_KIR_I32, 0xfff), NULL);
-        rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, rounded, odd, NULL);
+        odd = with(l, BL_KIR_OP_and, with(l, BL_KIR_OP_lshr, bits, 13), 1);
+        rounded = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, with(l, BL_KIR_OP_add, bits, 0xfff), odd, NULL);
     }
-    rounded = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I32, rounded, bl_lower_const(l, BL_KIR_I32, 0xffffe000), NULL);
-    infinity = bl_lower_const(l, BL_KIR_I32, 0x7f800000);
-    odd = bl_lower_const(l, BL_KIR_I32, 0x7fffffff);
-    bits = bl_lower_select(l, bl_lower_compare(l, BL_KIR_EQ, magnitude, infinity), bits, odd);
-    rounded = bl_lower_select(l, bl_lower_compare(l, BL_KIR_LO, magnitude, infinity), rounded, bits);
+    nan = bl_lower_compare(l, BL_KIR_HI, magnitude, bl_lower_const(l, BL_KIR_I32, 0x7f800000));
+    if (HAS(relu)) {
+        below = bl_lower_compare(l, BL_KIR_LT, bits, bl_lower_const(l, BL_KIR_I32, 0));
+        rounded = bl_lower_select(l, below, bl_lower_const(l, BL_KIR_I32, 0), rounded);
+    }
+    rounded = bl_lower_select(l, nan, HAS(rna) ? bits : bl_lower_const(l, BL_KIR_I32, 0x7fffffff), rounded);
+    rounded = with(l, BL_KIR_OP_and, rounded, 0xffffe000);
+    if (HAS(satfinite)) {
+        below =
+            bl_lower_compare(l, BL_KIR_LO, with(l, BL_KIR_OP_and, rounded, 0x7fffffff), bl_lower_const(l, BL_KIR_I32, 0x7f800000));
+        rounded = bl_lower_select(l, below, rounded, with(l, BL_KIR_OP_sub, rounded, 0x2000));
+    }
     bl_lower_write(l, &i->operands[0], rounded, false);
     return true;
 }
 
-/* cvt.pack.sat.u16.s32 d, a, b: a above b. Bytes go below the low half of c, where there is one. */
+/* cvt.pack.sat.u16.s32 d, a, b: a above b. Smaller ones go below the low bits of c, where there is one. */
 static bool pack_saturated(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
-    bool to_signed = bl_lower_is_signed(i->types[0]);
-    enum bl_kir_type type = bl_lower_type(i->types[0]);
-    struct bl_kir_value *parts[4];
+    bool sign = i->types[0] == BL_PTX_S16 || i->types[0] == BL_PTX_S8 || i->types[0] == BL_PTX_S4;
+    uint32_t bits = i->types[0] == BL_PTX_U4 || i->types[0] == BL_PTX_S4 ? 4 : bl_kir_type_bits(bl_lower_type(i->types[0]));
+    uint32_t top = (1u << (sign ? bits - 1 : bits)) - 1, mask = (1u << bits) - 1;
+    struct bl_kir_value *parts[2], *pair;
 
-    if (i->type_count < 2 || i->types[1] != BL_PTX_S32 || (type != BL_KIR_I16 && type != BL_KIR_I8))
+    if (i->type_count < 2 || i->types[1] != BL_PTX_S32)
         return false;
-    for (uint32_t p = 0; p < 2; p++)
-        parts[p] = saturate(l, bl_lower_read32(l, &i->operands[2 - p]), true, type, to_signed);
-    if (type == BL_KIR_I16) {
-        bl_lower_write(l, &i->operands[0], bl_lower_pack(l, BL_KIR_I32, 2, parts), false);
-        return true;
+    for (uint32_t p = 0; p < 2; p++) {
+        parts[p] = with(l, BL_KIR_OP_min_s, bl_lower_read32(l, &i->operands[2 - p]), top);
+        parts[p] = with(l, BL_KIR_OP_and, with(l, BL_KIR_OP_max_s, parts[p], sign ? ~top : 0), mask);
     }
-    parts[0] = bl_lower_pack(l, BL_KIR_I16, 2, parts);
-    parts[1] = i->operand_count > 3 ? bl_lower_resize(l, bl_lower_read32(l, &i->operands[3]), BL_KIR_I16, false)
-                                    : bl_lower_const(l, BL_KIR_I16, 0);
-    bl_lower_write(l, &i->operands[0], bl_lower_pack(l, BL_KIR_I32, 2, parts), false);
+    pair = bl_lower_op(l, BL_KIR_OP_or, NULL, BL_KIR_I32, with(l, BL_KIR_OP_shl, parts[1], bits), parts[0], NULL);
+    if (i->operand_count > 3)
+        pair = bl_lower_op(l, BL_KIR_OP_or, NULL, BL_KIR_I32, pair,
+                           with(l, BL_KIR_OP_shl, bl_lower_read32(l, &i->operands[3]), 2 * bits), NULL);
+    bl_lower_write(l, &i->operands[0], pair, false);
     return true;
 }
 

@@ -39,6 +39,7 @@ SECTIONS = ['Integer arithmetic', 'Extended-precision integer arithmetic', 'Floa
 FLOATS = {'f16': (5, 10), 'bf16': (8, 7), 'f32': (8, 23), 'f64': (11, 52)}  # bits of exponent and fraction
 PAIRS = {'f16x2': ('f16', 16), 'bf16x2': ('bf16', 16), 'f32x2': ('f32', 32), 'u16x2': ('i16', 16), 's16x2': ('i16', 16),
          'bytes': ('i8', 8)}
+INT64_MAX = (1 << 63) - 1
 COUNTS = list(range(67)) + [127, 128, 254, 255, 256, 257, 0x7fffffff, 0x80000000, 0xffffffe0, 0xffffffff]
 
 
@@ -74,6 +75,10 @@ def reals(kind):
 
 
 def special(kind):
+    if kind == 'f64s':
+        return reals('f64')
+    if kind == 'nan':
+        return [v for v in reals('f64') if v & INT64_MAX > 0x7ff << 52]
     if kind == 'count':
         return COUNTS
     if kind == 'pred':
@@ -91,7 +96,7 @@ def draw(kind, chance, before):
         return chance.getrandbits(1)
     if kind == 'small':
         return chance.randrange(-40, 41) % (1 << 32)
-    if kind not in FLOATS:
+    if kind not in FLOATS and kind not in ('f64s', 'nan'):
         bits = int(kind[1:])
         if before is not None and chance.random() < 0.1:
             return (before + chance.randrange(-1, 2)) % (1 << bits)
@@ -100,7 +105,9 @@ def draw(kind, chance, before):
             value >>= chance.randrange(bits)
             value = -value % (1 << bits) if chance.random() < 0.5 else value
         return value
-    exponent, fraction = FLOATS[kind]
+    if kind == 'nan':
+        return chance.choice([0x7ff, 0xfff]) << 52 | chance.getrandbits(52) | 1
+    exponent, fraction = FLOATS[kind.rstrip('s')]
     width, bias = 1 + exponent + fraction, (1 << exponent - 1) - 1
     how = chance.random()
     if before is not None and how < 0.15:  # cancellation, and products near a border
@@ -115,6 +122,12 @@ def draw(kind, chance, before):
         value = (value >> keep << keep | 1 << keep - 1) + chance.choice([0, 0, 0, -1, 1])
         value %= 1 << fraction
     return chance.getrandbits(1) << width - 1 | power << fraction | value
+
+
+def one_nan(values):
+    """At most one NaN: which of several goes on is a matter of its own."""
+    nans = [n for n, v in enumerate(values) if v & INT64_MAX > 0x7ff << 52]
+    return tuple(0x3ff << 52 if n in nans[:-1] else v for n, v in enumerate(values))
 
 
 def columns(kinds):
@@ -147,6 +160,8 @@ def columns_of(kinds, seed):
             t.append(chance.choice(s) if chance.random() < 0.1 else draw(k, chance, t[0] if t and k == kinds[0] else None))
         tuples.append(tuple(t))
     chance.shuffle(tuples)
+    if 'f64s' in kinds:
+        tuples = [one_nan(t) for t in tuples]
     return [list(c) for c in zip(*tuples)]
 
 
@@ -234,8 +249,8 @@ def choices(row):
             yield words, version, sms
 
 
-def plain_case(isa, number, row, words, version, sms, variant):
-    """One instruction by the operands of its row."""
+def plain_case(isa, number, row, words, version, sms, variant, nans=False):
+    """One instruction by the operands of its row. nans: f64 arithmetic where several operands are NaNs."""
     present = [w for w in words if w]
     types = [w for w in present if w in isa.types]
     name = '.'.join([row.op] + present)
@@ -245,6 +260,9 @@ def plain_case(isa, number, row, words, version, sms, variant):
         kinds = kinds[:2] or [None, None]
     if SIMD.match(row.op):
         kinds = ['s16x2', 's16x2'] if row.op[-1] == '2' else ['bytes', 'bytes']
+    if row.op in ('add', 'sub', 'mul', 'fma', 'mad') and 'f64' in types:
+        kinds = ['nan' if nans else 'f64s'] * 3
+        case.name += '[NaNs]' if nans else ''
     operands, sources, predicates = [], 0, []
     before = []  # code of CC.CF
     if 'c' in row.op[-1:] and row.op in ('addc', 'subc', 'madc'):
@@ -429,6 +447,8 @@ def cases_of_row(isa, number, row, chance):
         return
     for n, (words, version, sms) in enumerate(choices(row)):
         yield plain_case(isa, number, row, words, version, sms, n)
+        if row.op in ('add', 'sub', 'mul', 'fma', 'mad') and 'f64' in words:
+            yield plain_case(isa, number, row, words, version, sms, n, True)
     if row.section == 'Video':
         yield from video_variants(isa, number, row, chance)
     if row.op == 'mov' and row.operands[0].letter == 'x':

@@ -224,6 +224,12 @@ static uint32_t ref_dot(const struct spec *s, uint32_t a, uint32_t b, uint32_t c
     return c;
 }
 
+/* Of 64 bits more than the low byte counts. */
+static unsigned ref_count(uint64_t count, unsigned bits)
+{
+    return bits == 64 ? (unsigned)BL_MIN(count, UINT64_C(64)) : count & 0xff;
+}
+
 /* PTX's own loops over bits. */
 static uint64_t ref_bfe(uint64_t a, unsigned position, unsigned length, unsigned bits, bool is_signed)
 {
@@ -337,10 +343,10 @@ static void ref_integer(const struct spec *s, const uint64_t *in, uint64_t *out)
         x = b == 0 ? UINT64_MAX : a / b;
         break;
     case BL_KIR_OP_rem_s:
-        x = sb == 0 ? a : sb == -1 ? 0 : (uint64_t)(sa % sb);
+        x = sb == 0 ? UINT64_MAX : sb == -1 ? 0 : (uint64_t)(sa % sb);
         break;
     case BL_KIR_OP_rem_u:
-        x = b == 0 ? a : a % b;
+        x = b == 0 ? UINT64_MAX : a % b;
         break;
     case BL_KIR_OP_min_s:
         x = (uint64_t)BL_MIN(sa, sb);
@@ -418,10 +424,10 @@ static void ref_integer(const struct spec *s, const uint64_t *in, uint64_t *out)
         break;
     case BL_KIR_OP_bfe_s:
     case BL_KIR_OP_bfe_u:
-        x = ref_bfe(a, b & 0xff, c & 0xff, bits, s->op == BL_KIR_OP_bfe_s);
+        x = ref_bfe(a, ref_count(b, bits), ref_count(c, bits), bits, s->op == BL_KIR_OP_bfe_s);
         break;
     case BL_KIR_OP_bfi:
-        x = ref_bfi(a, b, c & 0xff, in[3] & 0xff, bits);
+        x = ref_bfi(a, b, ref_count(c, bits), ref_count(in[3], bits), bits);
         break;
     case BL_KIR_OP_bmsk:
         x = ref_bmsk(a, b, s->attr.wrap);
@@ -568,7 +574,7 @@ static bool ref_testp(enum bl_kir_testp test, enum bl_kir_type type, uint64_t bi
     case BL_KIR_TESTP_NOTANUMBER:
         return isnan(value);
     case BL_KIR_TESTP_NORMAL:
-        return isfinite(value) && magnitude >= ref_smallest_normal(type);
+        return isfinite(value) && (magnitude == 0 || magnitude >= ref_smallest_normal(type));
     default:
         return magnitude && magnitude < ref_smallest_normal(type);
     }

@@ -85,6 +85,17 @@ static bool is_small(enum bl_kir_type type)
     return type == BL_KIR_F16 || type == BL_KIR_BF16;
 }
 
+/* A NaN of f64 in a small format: quiet, with its sign and what fits of its fraction. */
+static LLVMValueRef cut_nan(struct bl_math *m, LLVMValueRef x, enum bl_kir_type to)
+{
+    LLVMValueRef bits = m_to_bits(m, x), sign = m_andc(m, m_lshrc(m, bits, 48), 0x8000);
+    unsigned fraction = to == BL_KIR_F16 ? 10 : 7;
+
+    bits = m_andc(m, m_lshrc(m, bits, 52 - fraction), (INT64_C(1) << fraction) - 1);
+    bits = m_orc(m, m_or(m, bits, sign), to == BL_KIR_F16 ? 0x7e00 : 0x7fc0);
+    return m_zresize(m, bits, 16);
+}
+
 /* f64 to any of the four formats. */
 static LLVMValueRef from_f64(struct bl_math *m, LLVMValueRef x, enum bl_kir_type to, enum bl_kir_round round)
 {
@@ -95,7 +106,9 @@ static LLVMValueRef from_f64(struct bl_math *m, LLVMValueRef x, enum bl_kir_type
     if (to == BL_KIR_F32)
         return round == BL_KIR_RNA ? NULL : bl_math_narrow(m, x, round);
     nearest = bl_math_to_small(m, bl_math_narrow_odd(m, x), to);
-    return round == BL_KIR_RN ? nearest : bl_math_round_f64(m, x, nearest, format_of(to), round);
+    if (round != BL_KIR_RN)
+        nearest = bl_math_round_f64(m, x, nearest, format_of(to), round);
+    return m_select(m, m_fcmp(m, LLVMRealUNO, x, x), cut_nan(m, x, to), nearest);
 }
 
 static bool from_integer(struct bl_math *m, bool is_signed)

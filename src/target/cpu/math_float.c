@@ -230,8 +230,9 @@ LLVMValueRef bl_math_test(struct bl_math *m, LLVMValueRef bits, int64_t infinity
         return m_icmpc(m, LLVMIntULE, magnitude, infinity);
     case BL_KIR_TESTP_NOTANUMBER:
         return m_icmpc(m, LLVMIntUGT, magnitude, infinity);
-    case BL_KIR_TESTP_NORMAL: /* the unsigned difference is too large for zero and subnormals */
-        return m_icmpc(m, LLVMIntULT, m_addc(m, magnitude, -smallest), infinity - smallest);
+    case BL_KIR_TESTP_NORMAL: /* zero is; the unsigned difference is too large for zero and subnormals */
+        return m_or(m, m_icmpc(m, LLVMIntEQ, magnitude, 0),
+                    m_icmpc(m, LLVMIntULT, m_addc(m, magnitude, -smallest), infinity - smallest));
     default:
         return m_icmpc(m, LLVMIntULT, m_addc(m, magnitude, -1), smallest - 1);
     }
@@ -247,6 +248,11 @@ LLVMValueRef bl_math_compare(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
         [BL_KIR_NUM] = LLVMRealORD, [BL_KIR_NAN] = LLVMRealUNO,
     };
     return m->attr->cmp < BL_LEN(predicates) ? m_fcmp(m, predicates[m->attr->cmp], a, b) : NULL;
+}
+
+static LLVMValueRef quiet(struct bl_math *m, LLVMValueRef x)
+{
+    return m_from_bits(m, m_orc(m, m_to_bits(m, x), INT64_C(0x0008000000000000)));
 }
 
 static bool wide_float(struct bl_math *m)
@@ -273,6 +279,8 @@ static bool wide_float(struct bl_math *m)
         return true;
     case BL_KIR_OP_fabs:
         m->out[0] = m_fabs(m, bl_math_operand(m, 0));
+        if (f64) /* a NaN keeps its sign */
+            m->out[0] = m_select(m, m_fcmp(m, LLVMRealUNO, m->in[0], m->in[0]), quiet(m, m->in[0]), m->out[0]);
         return true;
     case BL_KIR_OP_fcopysign:
         copy_sign(m);
@@ -311,9 +319,10 @@ static bool is_computed(const struct bl_kir_value *value, unsigned depth)
                 return true;
         return false;
     }
-    /* bf16 and f64 keep a NaN's bits on their way to f32, as the CPU does (measured on an H200: tests/ptx/record_math.py) */
+    /* bf16 keeps a NaN's bits on its way to f32, f64 to any type, as the CPU does (measured on an H200: tests/ptx/conform.py) */
     if (def->op == BL_KIR_OP_ftof)
-        return def->operands[0]->type == BL_KIR_F16 || def->operands[0]->type == BL_KIR_F32 || value->type != BL_KIR_F32;
+        return def->operands[0]->type == BL_KIR_F16 || def->operands[0]->type == BL_KIR_F32 ||
+               (def->operands[0]->type == BL_KIR_BF16 && value->type != BL_KIR_F32);
     /* from fadd on the table has arithmetic up to ftanh; fcopysign only moves bits */
     return (def->op >= BL_KIR_OP_fadd && def->op <= BL_KIR_OP_ftanh) || def->op == BL_KIR_OP_frint;
 }
@@ -333,6 +342,19 @@ static LLVMValueRef settle_single(struct bl_math *m, LLVMValueRef of)
     return m_from_bits(m, m_select(m, nan, m_const(m, 32, 0x7fffffff), bits));
 }
 
+/* f64 NaNs are quiet; neg leaves their sign. Of what the op made itself. */
+static LLVMValueRef settle_double(struct bl_math *m, const struct bl_kir_value *value, LLVMValueRef of)
+{
+    enum bl_kir_op op = value->def ? value->def->op : BL_KIR_OP_undef;
+    LLVMValueRef bits = m_to_bits(m, of), right;
+
+    if (op != BL_KIR_OP_fneg && op != BL_KIR_OP_fmin && op != BL_KIR_OP_fmax)
+        return of;
+    right = m_orc(m, op == BL_KIR_OP_fneg ? m_xorc(m, bits, INT64_MIN) : bits, INT64_C(0x0008000000000000));
+    return m_from_bits(m,
+                       m_select(m, m_icmpc(m, LLVMIntUGT, m_andc(m, bits, INT64_MAX), INT64_C(0x7ff0000000000000)), right, bits));
+}
+
 LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value, unsigned width, LLVMValueRef of)
 {
     struct bl_math m = {.cg = cg, .width = width};
@@ -349,6 +371,8 @@ LLVMValueRef bl_cg_settle_nan(struct bl_cg *cg, const struct bl_kir_value *value
     case BL_KIR_BF16X2:
         of = settle_small(&m, of, 0x7fff, value->type);
         return settle_small(&m, of, 0x7fff0000, value->type);
+    case BL_KIR_F64:
+        return settle_double(&m, value, of);
     default:
         return of;
     }

@@ -84,7 +84,7 @@ static bool divide(struct bl_math *m, bool is_signed, bool remainder)
     b = safe_divisor(m, a, b, is_signed);
     q = quotient(m, a, b, is_signed);
     if (remainder)
-        m->out[0] = m_select(m, zero, a, m_sub(m, a, m_mul(m, q, b)));
+        m->out[0] = m_select(m, zero, m_const(m, m->bits, -1), m_sub(m, a, m_mul(m, q, b)));
     else
         m->out[0] = m_select(m, zero, m_const(m, m->bits, -1), q);
     return true;
@@ -155,9 +155,16 @@ static void find_high_bit(struct bl_math *m, bool is_signed)
     m->out[0] = m_select(m, m_icmpc(m, LLVMIntEQ, a, 0), m_const(m, 32, -1), place);
 }
 
+/* A position or length of a bit field: of 32 bits the low byte, of 64 the whole word (measured on an H200: tests/ptx/conform.py).
+ */
+static LLVMValueRef field_count(struct bl_math *m, LLVMValueRef count)
+{
+    return m->bits == 64 ? m_uminc(m, count, 64) : m_andc(m, count, 0xff);
+}
+
 static void extract_field(struct bl_math *m, bool is_signed)
 {
-    LLVMValueRef a = m->in[0], position = m_andc(m, m->in[1], 0xff), length = m_andc(m, m->in[2], 0xff), end, field;
+    LLVMValueRef a = m->in[0], position = field_count(m, m->in[1]), length = field_count(m, m->in[2]), end, field;
 
     if (!is_signed) {
         m->out[0] = m_and(m, bl_math_lshr(m, a, position), low_mask(m, m->bits, length));
@@ -171,7 +178,7 @@ static void extract_field(struct bl_math *m, bool is_signed)
 
 static void insert_field(struct bl_math *m)
 {
-    LLVMValueRef position = m_andc(m, m->in[2], 0xff), length = m_andc(m, m->in[3], 0xff);
+    LLVMValueRef position = field_count(m, m->in[2]), length = field_count(m, m->in[3]);
     LLVMValueRef mask = bl_math_shl(m, low_mask(m, m->bits, length), position);
     LLVMValueRef moved = bl_math_shl(m, m->in[0], position);
     m->out[0] = m_or(m, m_and(m, moved, mask), m_and(m, m->in[1], m_not(m, mask)));
