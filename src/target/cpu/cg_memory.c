@@ -485,6 +485,16 @@ static void load_contiguous(struct bl_cg_func *f, const struct bl_kir_instr *i, 
         values[e] = vec == 1 ? whole : take_element(f, whole, vec, e);
 }
 
+/* 32 or 64 bits a lane. */
+static LLVMValueRef gather(struct bl_cg_func *f, LLVMTypeRef type, LLVMValueRef pointers, uint32_t align)
+{
+    LLVMValueRef index;
+    if (f->cg->features.avx512)
+        return masked_load(f, "llvm.masked.gather", type, pointers, f->at->mask, align);
+    index = LLVMBuildPtrToInt(f->cg->builder, pointers, vector_of(int_type(f, 64)), "");
+    return bl_cg_gather_avx2(f->cg, type, LLVMConstNull(pointer_type(f)), index, 1, f->at->mask);
+}
+
 /* 8 or 16 bits by a gather of the aligned 32 that hold them. */
 static LLVMValueRef gather_small(struct bl_cg_func *f, LLVMValueRef pointers, uint32_t bits)
 {
@@ -496,7 +506,7 @@ static LLVMValueRef gather_small(struct bl_cg_func *f, LLVMValueRef pointers, ui
     shift = LLVMBuildShl(b, shift, bl_cg_splat(f->cg, LLVMConstInt(i32, 3, false)), "");
     at = LLVMBuildAnd(b, at, bl_cg_splat(f->cg, number64(f, -4)), "");
     at = LLVMBuildIntToPtr(b, at, vector_of(pointer_type(f)), "");
-    words = masked_load(f, "llvm.masked.gather", vector_of(i32), at, f->at->mask, 4);
+    words = gather(f, vector_of(i32), at, 4);
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, words, shift, ""), vector_of(int_type(f, bits)), "");
 }
 
@@ -525,7 +535,7 @@ static void load_gathered(struct bl_cg_func *f, const struct bl_kir_instr *i, LL
     for (uint32_t e = 0; e < i->result_count; e++) {
         LLVMValueRef at = add_bytes(f, pointers, (int64_t)e * bits / 8);
         if (has_gather(f, bits))
-            values[e] = masked_load(f, "llvm.masked.gather", type, at, f->at->mask, bits / 8);
+            values[e] = gather(f, type, at, bits / 8);
         else if (bits < 32 && has_gather(f, 32))
             values[e] = gather_small(f, at, bits);
         else

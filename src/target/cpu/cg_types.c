@@ -61,3 +61,52 @@ LLVMValueRef bl_cg_splat(struct bl_cg *cg, LLVMValueRef scalar)
                                    LLVMConstInt(LLVMInt32TypeInContext(cg->context), 0, false), "");
     return LLVMBuildShuffleVector(cg->builder, first, LLVMGetPoison(vector), LLVMConstNull(mask), "");
 }
+
+/* ---- gathers of AVX2 -------------------------------------------------------------------------------------- */
+
+/* Lanes first to first + count of a vector. */
+static LLVMValueRef lanes_of(struct bl_cg *cg, LLVMValueRef vector, unsigned first, unsigned count)
+{
+    LLVMValueRef places[BL_WARP];
+    for (unsigned i = 0; i < count; i++)
+        places[i] = LLVMConstInt(LLVMInt32TypeInContext(cg->context), first + i, false);
+    return LLVMBuildShuffleVector(cg->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)), LLVMConstVector(places, count), "");
+}
+
+/* The parts, a power of two of them, one after the other. */
+static LLVMValueRef join(struct bl_cg *cg, LLVMValueRef *parts, unsigned count, unsigned size)
+{
+    LLVMValueRef places[BL_WARP];
+    for (; count > 1; count /= 2, size *= 2) {
+        for (unsigned i = 0; i < 2 * size; i++)
+            places[i] = LLVMConstInt(LLVMInt32TypeInContext(cg->context), i, false);
+        for (unsigned k = 0; k < count / 2; k++)
+            parts[k] = LLVMBuildShuffleVector(cg->builder, parts[2 * k], parts[2 * k + 1], LLVMConstVector(places, 2 * size), "");
+    }
+    return parts[0];
+}
+
+LLVMValueRef bl_cg_gather_avx2(struct bl_cg *cg, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index, unsigned scale,
+                               LLVMValueRef mask)
+{
+    LLVMBuilderRef b = cg->builder;
+    LLVMTypeRef element = LLVMGetElementType(type);
+    bool wide = LLVMGetTypeKind(element) == LLVMDoubleTypeKind ||
+                (LLVMGetTypeKind(element) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(element) == 64);
+    bool wide_index = LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(index))) == 64;
+    const char *name = wide ? (wide_index ? "llvm.x86.avx2.gather.q.q.256" : "llvm.x86.avx2.gather.d.q.256")
+                            : (wide_index ? "llvm.x86.avx2.gather.q.d.256" : "llvm.x86.avx2.gather.d.d.256");
+    unsigned count = wide || wide_index ? 4 : 8;
+    LLVMTypeRef part = LLVMVectorType(LLVMIntTypeInContext(cg->context, wide ? 64 : 32), count);
+    LLVMValueRef parts[BL_WARP], arguments[5];
+
+    for (unsigned k = 0; k < BL_WARP / count; k++) {
+        arguments[0] = LLVMConstNull(part);
+        arguments[1] = base;
+        arguments[2] = lanes_of(cg, index, k * count, count);
+        arguments[3] = mask ? LLVMBuildSExt(b, lanes_of(cg, mask, k * count, count), part, "") : LLVMConstAllOnes(part);
+        arguments[4] = LLVMConstInt(LLVMInt8TypeInContext(cg->context), scale, false);
+        parts[k] = bl_cg_intrinsic(cg, name, 0, NULL, 5, arguments);
+    }
+    return LLVMBuildBitCast(b, join(cg, parts, BL_WARP / count, count), type, "");
+}

@@ -106,6 +106,8 @@ static LLVMValueRef look_up_memory(struct bl_math *m, LLVMValueRef global, LLVMV
     LLVMTypeRef i32 = LLVMInt32TypeInContext(m->cg->context), types[2];
     LLVMValueRef at, arguments[4], align = LLVMConstInt(i32, 4, false), all;
 
+    if (m->width == BL_WARP && m->cg->features.avx2 && !m->cg->features.avx512)
+        return bl_cg_gather_avx2(m->cg, m_int_type(m, 32), global, index, 4, NULL);
     index = m_zresize(m, index, 64);
     at = LLVMBuildInBoundsGEP2(b, i32, global, &index, 1, "");
     if (m->width == 1)
