@@ -53,9 +53,9 @@ LLVMValueRef bl_cg_intrinsic(struct bl_cg *cg, const char *name, unsigned type_c
 /* A scalar in all lanes. */
 LLVMValueRef bl_cg_splat(struct bl_cg *cg, LLVMValueRef scalar);
 
-/* By the gather instructions of AVX2, which LLVM by itself takes only for processors on which it knows them to be fast; for others it
- * makes a branch a lane. base + scale * index[lane] in the lanes of mask (NULL: all); type: a vector of 32 elements of 32 or 64 bits;
- * index: of i64, or of i32, signed. */
+/* By the gather instructions of AVX2, which LLVM by itself takes only for processors on which it knows them to be fast; for others
+ * it makes a branch a lane. base + scale * index[lane] in the lanes of mask (NULL: all); type: a vector of 32 elements of 32 or 64
+ * bits; index: of i64, or of i32, signed. */
 LLVMValueRef bl_cg_gather_avx2(struct bl_cg *cg, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef index, unsigned scale,
                                LLVMValueRef mask);
 
