@@ -18,7 +18,8 @@ struct bl_cli_command {
     const char *help;                  /* the whole text of `bailey help NAME` */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
-extern const struct bl_cli_command bl_cli_run, bl_cli_inspect, bl_cli_doctor, bl_cli_nvcc, bl_cli_cc, bl_cli_help, bl_cli_version;
+extern const struct bl_cli_command bl_cli_run, bl_cli_inspect, bl_cli_doctor, bl_cli_nvcc, bl_cli_cc, bl_cli_top, bl_cli_help,
+    bl_cli_version;
 /* In the order of the help; NULL ends it. */
 extern const struct bl_cli_command *const bl_cli_commands[];
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-const struct bl_cli_command *const bl_cli_commands[] = {&bl_cli_run, &bl_cli_inspect, &bl_cli_doctor,  &bl_cli_nvcc,
-                                                        &bl_cli_cc,  &bl_cli_help,    &bl_cli_version, NULL};
+const struct bl_cli_command *const bl_cli_commands[] = {&bl_cli_run, &bl_cli_inspect, &bl_cli_doctor,  &bl_cli_nvcc, &bl_cli_cc,
+                                                        &bl_cli_top, &bl_cli_help,    &bl_cli_version, NULL};
 
 void bl_cli_say(const char *format, ...)
 {

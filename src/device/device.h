@@ -8,6 +8,8 @@
 #ifndef BAILEY_DEVICE_H
 #define BAILEY_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 #include "target/cpu/abi.h" /* enum bl_fault_kind */
 
@@ -252,6 +254,9 @@ struct bl_device {
     const struct bl_device_ops *ops;
     struct bl_device_props props;
     int ordinal;
+    /* Where the device notes how many bytes are allocated, for those who watch (presence.h); NULL: nowhere. Set before the first
+     * allocation. */
+    _Atomic uint64_t *shown_bytes;
 };
 
 /* ---- registry.c -------------------------------------------------------------------------- */

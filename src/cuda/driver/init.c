@@ -1,5 +1,6 @@
 /* cuInit, the gate of the entry points, the trace, and the errors of what is missing. */
 #include "cuda/driver/driver.h"
+#include "device/presence.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -55,10 +56,12 @@ static CUresult open_devices(void)
         return status == BL_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
     }
     int count = BL_MIN(bl_device_count(), BL_CU_MAX_DEVICES);
+    struct bl_presence *presence = bl_presence_enter((uint32_t)count);
     for (int i = 0; i < count; i++) {
         struct bl_cu_device *device = &bl_cu_devices[i];
         device->device = bl_device_get(i);
         device->ordinal = i;
+        device->device->shown_bytes = &presence->bytes[i];
         pthread_mutex_init(&device->lock, NULL);
     }
     bl_cu_device_count = count;

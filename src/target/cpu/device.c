@@ -325,8 +325,10 @@ enum bl_status bl_cpu_device_create(int ordinal, struct bl_device **result, stru
     device->base.ordinal = ordinal;
     fill_props(&device->base.props, ordinal);
     status = bl_cpu_memory_create(device->base.props.total_memory, &device->memory, error);
-    if (status == BL_OK)
+    if (status == BL_OK) {
+        bl_cpu_memory_show(device->memory, &device->base);
         status = bl_cpu_runner_create(device, error);
+    }
     if (status != BL_OK) {
         bl_cpu_memory_destroy(device->memory);
         bl_free(device);

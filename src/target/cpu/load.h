@@ -13,6 +13,8 @@
 
 /* total: bytes that allocations may add up to. */
 enum bl_status bl_cpu_memory_create(uint64_t total, struct bl_cpu_memory **memory, struct bl_error *error);
+/* What is in use is noted in the device's shown_bytes from now on. */
+void bl_cpu_memory_show(struct bl_cpu_memory *memory, const struct bl_device *device);
 /* Unmaps all that is left. */
 void bl_cpu_memory_destroy(struct bl_cpu_memory *memory);
 /* Zeroed memory for a module's variables: found by range and bl_cpu_memory_find like any other, but bl_cpu_free refuses it. */

@@ -63,6 +63,7 @@ struct bl_cpu_memory {
     pthread_mutex_t lock;
     uint64_t page; /* bytes of one */
     uint64_t total, used;
+    const struct bl_device *device; /* whose shown_bytes follows used; NULL: none */
     uint64_t at_start; /* bytes that the machine had free when the device was made, or later if more: allocations' sum */
     uint32_t class_count, class_size[CLASS_MAX];
     struct region *partial[KINDS][CLASS_MAX];
@@ -436,6 +437,13 @@ static void make_classes(struct bl_cpu_memory *memory)
     }
 }
 
+/* With the lock, after a change. */
+static void show_used(const struct bl_cpu_memory *memory)
+{
+    if (memory->device && memory->device->shown_bytes)
+        atomic_store_explicit(memory->device->shown_bytes, memory->used, memory_order_relaxed);
+}
+
 /* ---- allocation ------------------------------------------------------------------------------- */
 
 static uint64_t take_small(struct bl_cpu_memory *memory, enum bl_alloc_kind kind, uint64_t size, uint32_t class)
@@ -590,6 +598,7 @@ static enum bl_status take(struct bl_cpu_memory *memory, enum bl_alloc_kind kind
     if (size <= left)
         taken =
             class < memory->class_count ? take_small(memory, kind, size, class) : take_large(memory, kind, size, align, internal);
+    show_used(memory);
     pthread_mutex_unlock(&memory->lock);
     if (!taken)
         return out_of_memory(size, left, error);
@@ -609,6 +618,7 @@ static enum bl_status give_back(struct bl_cpu_memory *memory, uint64_t address, 
             slab_give_back(memory, place.region, address);
         else
             give_back_large(memory, place.region);
+        show_used(memory);
     }
     pthread_mutex_unlock(&memory->lock);
     return status;
@@ -630,6 +640,11 @@ enum bl_status bl_cpu_memory_create(uint64_t total, struct bl_cpu_memory **resul
     make_classes(memory);
     *result = memory;
     return BL_OK;
+}
+
+void bl_cpu_memory_show(struct bl_cpu_memory *memory, const struct bl_device *device)
+{
+    memory->device = device;
 }
 
 void bl_cpu_memory_destroy(struct bl_cpu_memory *memory)
@@ -679,6 +694,7 @@ enum bl_status bl_cpu_memory_charge(struct bl_cpu_memory *memory, uint64_t size,
     left = left_for(memory, size);
     if (size <= left)
         memory->used += size;
+    show_used(memory);
     pthread_mutex_unlock(&memory->lock);
     return size <= left ? BL_OK : out_of_memory(size, left, error);
 }
@@ -687,6 +703,7 @@ void bl_cpu_memory_discharge(struct bl_cpu_memory *memory, uint64_t size)
 {
     pthread_mutex_lock(&memory->lock);
     memory->used -= size;
+    show_used(memory);
     pthread_mutex_unlock(&memory->lock);
 }
 
