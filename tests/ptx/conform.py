@@ -74,6 +74,23 @@ def reals(kind):
     return sorted({v | s for v in values for s in (0, sign)})
 
 
+def to_number(kind, bits):
+    if kind == 'bf16':
+        return struct.unpack('<f', struct.pack('<I', bits << 16))[0]
+    letter = {'f16': 'He', 'f32': 'If'}[kind]
+    return struct.unpack('<' + letter[1], struct.pack('<' + letter[0], bits))[0]
+
+
+def beside_normal(kind, bits, chance):
+    """A factor or divisor of bits, or one a step or two beside it, that gives about the smallest normal number; or None."""
+    exponent, fraction = FLOATS[kind]
+    number, least = to_number(kind, bits), 2.0 ** (2 - (1 << exponent - 1))
+    wanted = chance.choice([least / number, number / least]) if 1e-36 < abs(number) < 1e36 else 0
+    if not least < abs(wanted) < (60000 if kind == 'f16' else 1e38):
+        return None
+    return to_bits(kind, wanted) + chance.randrange(-2, 3)
+
+
 def special(kind):
     if kind == 'f64s':
         return reals('f64')
@@ -110,6 +127,10 @@ def draw(kind, chance, before):
     exponent, fraction = FLOATS[kind.rstrip('s')]
     width, bias = 1 + exponent + fraction, (1 << exponent - 1) - 1
     how = chance.random()
+    if before is not None and how < 0.06 and kind in ('f16', 'bf16', 'f32'):
+        value = beside_normal(kind, before, chance)
+        if value is not None:
+            return value
     if before is not None and how < 0.15:  # cancellation, and products near a border
         return (before + chance.randrange(-3, 4) ^ chance.getrandbits(1) << width - 1) % (1 << width)
     if how < 0.35:
