@@ -674,6 +674,12 @@ static void ref_ftof(const struct spec *s, const uint64_t *in, uint64_t *out)
         if (s->in[0] == BL_KIR_F64)
             out[0] = (x >> 32 & 0x80000000) | 0x7fc00000 | (x >> 29 & 0x3fffff);
     }
+    if (!attr.sat && s->in[0] == BL_KIR_F64 && ref_is_nan(s->in[0], x)) {
+        if (s->out[0] == BL_KIR_F16)
+            out[0] = (x >> 48 & 0x8000) | 0x7e00 | (x >> 42 & 0x3ff);
+        if (s->out[0] == BL_KIR_BF16)
+            out[0] = (x >> 48 & 0x8000) | 0x7fc0 | (x >> 45 & 0x7f);
+    }
 }
 
 static void ref_frint(const struct spec *s, const uint64_t *in, uint64_t *out)
