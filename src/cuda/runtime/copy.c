@@ -73,7 +73,7 @@ cudaError_t bl_rt_cudaMemcpyPeer(void *to, int to_device, const void *from, int 
 
 /* ---- variables ----------------------------------------------------------------------------------------- */
 
-static cudaError_t symbol_part(const void *symbol, size_t count, size_t offset, void **address)
+cudaError_t bl_rt_symbol_part(const void *symbol, size_t count, size_t offset, void **address)
 {
     CUdeviceptr base = 0;
     size_t size = 0;
@@ -92,7 +92,7 @@ static cudaError_t to_symbol(const void *symbol, const void *from, size_t count,
     void *address;
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    cudaError_t error = symbol_part(symbol, count, offset, &address);
+    cudaError_t error = bl_rt_symbol_part(symbol, count, offset, &address);
     return error == cudaSuccess ? bl_rt_copy(address, from, count, kind, stream, wait) : error;
 }
 
@@ -102,7 +102,7 @@ static cudaError_t from_symbol(void *to, const void *symbol, size_t count, size_
     void *address;
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    cudaError_t error = symbol_part(symbol, count, offset, &address);
+    cudaError_t error = bl_rt_symbol_part(symbol, count, offset, &address);
     return error == cudaSuccess ? bl_rt_copy(to, address, count, kind, stream, wait) : error;
 }
 
@@ -150,38 +150,51 @@ static CUmemorytype memory_type(const struct side *side, enum cudaMemcpyKind kin
     return host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
-static cudaError_t copy_box(const struct side *to, const struct side *from, size_t width, size_t height, size_t depth,
-                            enum cudaMemcpyKind kind, CUstream stream, bool wait)
+static cudaError_t make_box(const struct side *to, const struct side *from, size_t width, size_t height, size_t depth,
+                            enum cudaMemcpyKind kind, CUDA_MEMCPY3D *box)
 {
     if ((unsigned)kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!width || !height || !depth)
-        return cudaSuccess;
     if ((!to->array && to->pitch < width && height * depth > 1) || (!from->array && from->pitch < width && height * depth > 1))
         return cudaErrorInvalidPitchValue;
-    CUDA_MEMCPY3D copy = {.srcXInBytes = from->x,
-                          .srcY = from->y,
-                          .srcZ = from->z,
-                          .srcMemoryType = memory_type(from, kind, true),
-                          .srcHost = from->pointer,
-                          .srcDevice = device_pointer(from->pointer),
-                          .srcArray = (CUarray)from->array,
-                          .srcPitch = from->pitch,
-                          .srcHeight = from->height,
-                          .dstXInBytes = to->x,
-                          .dstY = to->y,
-                          .dstZ = to->z,
-                          .dstMemoryType = memory_type(to, kind, false),
-                          .dstHost = (void *)(uintptr_t)to->pointer,
-                          .dstDevice = device_pointer(to->pointer),
-                          .dstArray = (CUarray)to->array,
-                          .dstPitch = to->pitch,
-                          .dstHeight = to->height,
-                          .WidthInBytes = width,
-                          .Height = height,
-                          .Depth = depth};
-    CUresult result = wait && !stream ? cuMemcpy3D(&copy) : cuMemcpy3DAsync(&copy, stream);
+    *box = (CUDA_MEMCPY3D){.srcXInBytes = from->x,
+                           .srcY = from->y,
+                           .srcZ = from->z,
+                           .srcMemoryType = memory_type(from, kind, true),
+                           .srcHost = from->pointer,
+                           .srcDevice = device_pointer(from->pointer),
+                           .srcArray = (CUarray)from->array,
+                           .srcPitch = from->pitch,
+                           .srcHeight = from->height,
+                           .dstXInBytes = to->x,
+                           .dstY = to->y,
+                           .dstZ = to->z,
+                           .dstMemoryType = memory_type(to, kind, false),
+                           .dstHost = (void *)(uintptr_t)to->pointer,
+                           .dstDevice = device_pointer(to->pointer),
+                           .dstArray = (CUarray)to->array,
+                           .dstPitch = to->pitch,
+                           .dstHeight = to->height,
+                           .WidthInBytes = width,
+                           .Height = height,
+                           .Depth = depth};
+    return cudaSuccess;
+}
+
+static cudaError_t do_box(const CUDA_MEMCPY3D *box, CUstream stream, bool wait)
+{
+    CUresult result = wait && !stream ? cuMemcpy3D(box) : cuMemcpy3DAsync(box, stream);
     return finish(result, stream, wait && stream);
+}
+
+static cudaError_t copy_box(const struct side *to, const struct side *from, size_t width, size_t height, size_t depth,
+                            enum cudaMemcpyKind kind, CUstream stream, bool wait)
+{
+    CUDA_MEMCPY3D box;
+    if ((unsigned)kind <= cudaMemcpyDefault && (!width || !height || !depth))
+        return cudaSuccess;
+    cudaError_t error = make_box(to, from, width, height, depth, kind, &box);
+    return error == cudaSuccess ? do_box(&box, stream, wait) : error;
 }
 
 static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -226,27 +239,69 @@ static size_t element_size(cudaArray_const_t array)
     }
 }
 
-static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, bool wait)
+/* With an array the extent and offsets count its elements, else bytes. 0: not an array. */
+static size_t unit_of(cudaArray_const_t to, cudaArray_const_t from)
 {
-    if (!p)
-        return cudaErrorInvalidValue;
-    BL_RT_ENTER();
-    if (!p->extent.width || !p->extent.height || !p->extent.depth)
-        return cudaSuccess;
+    return from || to ? element_size(from ? from : to) : 1;
+}
+
+cudaError_t bl_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *box)
+{
     /* Exactly one of array and pointer on each side. */
-    if (!p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
+    if (!p || !p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
         return cudaErrorInvalidValue;
-    /* With an array the extent and offsets count its elements, else bytes. */
-    size_t unit = 1;
-    if (p->srcArray || p->dstArray)
-        unit = element_size(p->srcArray ? p->srcArray : p->dstArray);
+    size_t unit = unit_of(p->dstArray, p->srcArray);
     if (!unit)
         return cudaErrorInvalidResourceHandle;
     struct side to = {p->dstPtr.ptr, p->dstArray, p->dstPtr.pitch, p->dstPtr.ysize, p->dstPos.x * (p->dstArray ? unit : 1),
                       p->dstPos.y,   p->dstPos.z};
     struct side from = {p->srcPtr.ptr, p->srcArray, p->srcPtr.pitch, p->srcPtr.ysize, p->srcPos.x * (p->srcArray ? unit : 1),
                         p->srcPos.y,   p->srcPos.z};
-    return copy_box(&to, &from, p->extent.width * unit, p->extent.height, p->extent.depth, p->kind, stream, wait);
+    return make_box(&to, &from, p->extent.width * unit, p->extent.height, p->extent.depth, p->kind, box);
+}
+
+static bool is_host(CUmemorytype type)
+{
+    return type == CU_MEMORYTYPE_HOST;
+}
+
+cudaError_t bl_rt_box_params(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *p)
+{
+    cudaArray_t from = box->srcMemoryType == CU_MEMORYTYPE_ARRAY ? (cudaArray_t)box->srcArray : NULL;
+    cudaArray_t to = box->dstMemoryType == CU_MEMORYTYPE_ARRAY ? (cudaArray_t)box->dstArray : NULL;
+    size_t unit = unit_of(to, from);
+    if (!unit)
+        return cudaErrorInvalidResourceHandle;
+    bool any = box->srcMemoryType == CU_MEMORYTYPE_UNIFIED || box->dstMemoryType == CU_MEMORYTYPE_UNIFIED;
+    *p = (struct cudaMemcpy3DParms){.srcArray = from,
+                                    .srcPos = {box->srcXInBytes / (from ? unit : 1), box->srcY, box->srcZ},
+                                    .dstArray = to,
+                                    .dstPos = {box->dstXInBytes / (to ? unit : 1), box->dstY, box->dstZ},
+                                    .extent = {box->WidthInBytes / unit, box->Height, box->Depth},
+                                    .kind = any ? cudaMemcpyDefault
+                                            : is_host(box->srcMemoryType)
+                                                ? is_host(box->dstMemoryType) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice
+                                            : is_host(box->dstMemoryType) ? cudaMemcpyDeviceToHost
+                                                                          : cudaMemcpyDeviceToDevice};
+    void *source = is_host(box->srcMemoryType) ? (void *)(uintptr_t)box->srcHost : (void *)(uintptr_t)box->srcDevice;
+    void *target = is_host(box->dstMemoryType) ? box->dstHost : (void *)(uintptr_t)box->dstDevice;
+    if (!from)
+        p->srcPtr = (struct cudaPitchedPtr){source, box->srcPitch, box->srcPitch, box->srcHeight};
+    if (!to)
+        p->dstPtr = (struct cudaPitchedPtr){target, box->dstPitch, box->dstPitch, box->dstHeight};
+    return cudaSuccess;
+}
+
+static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, CUstream stream, bool wait)
+{
+    CUDA_MEMCPY3D box;
+    if (!p)
+        return cudaErrorInvalidValue;
+    BL_RT_ENTER();
+    if (!p->extent.width || !p->extent.height || !p->extent.depth)
+        return cudaSuccess;
+    cudaError_t error = bl_rt_box(p, &box);
+    return error == cudaSuccess ? do_box(&box, stream, wait) : error;
 }
 
 cudaError_t bl_rt_cudaMemcpy3D(CUstream default_stream, const struct cudaMemcpy3DParms *p)

@@ -146,6 +146,8 @@ extern cudaError_t CUDARTAPI cudaMemcpyBatchAsync_12(void **dsts, void **srcs, s
                                                      size_t *fail_idx, cudaStream_t stream);
 extern cudaError_t CUDARTAPI cudaMemcpy3DBatchAsync_12(size_t num_ops, struct cudaMemcpy3DBatchOp *op_list, size_t *fail_idx,
                                                        unsigned long long flags, cudaStream_t stream);
+extern cudaError_t CUDARTAPI cudaGraphAddNode_12(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                 size_t count, struct cudaGraphNodeParams *params);
 extern cudaError_t CUDARTAPI cudaThreadExit(void);
 extern cudaError_t CUDARTAPI cudaThreadSynchronize(void);
 extern cudaError_t CUDARTAPI cudaThreadSetLimit(enum cudaLimit limit, size_t value);

@@ -64,6 +64,11 @@ cudaError_t bl_rt_symbol(const void *symbol, CUdeviceptr *address, size_t *size)
 
 /* Copies in the order of stream; waits for the end where `wait`. */
 cudaError_t bl_rt_copy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind, CUstream stream, bool wait);
+/* The driver's form of a box that has something in it, and back. */
+cudaError_t bl_rt_box(const struct cudaMemcpy3DParms *params, CUDA_MEMCPY3D *box);
+cudaError_t bl_rt_box_params(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms *params);
+/* The address of a part of a device variable. */
+cudaError_t bl_rt_symbol_part(const void *symbol, size_t count, size_t offset, void **address);
 
 /* The driver's format of a channel description; false: there is none. */
 bool bl_rt_array_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *made);
