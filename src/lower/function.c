@@ -242,6 +242,19 @@ static struct bl_kir_instr *emit_call(struct bl_lower *l, const struct bl_ptx_in
     return bl_kir_emit(&l->b, BL_KIR_OP_call_indirect, &attr, proto->result_count, proto->results, count + 1, operands);
 }
 
+/* cudaGraphSetConditional(handle, value) that no module defines: a handle is the address of the value. */
+static bool is_set_conditional(const struct bl_ptx_func *shape, const struct bl_kir_proto *proto)
+{
+    return !shape->has_body && bl_sv_is(shape->name, "cudaGraphSetConditional") && !proto->result_count &&
+           proto->param_count == 2 && proto->params[0] == BL_KIR_I64 && proto->params[1] == BL_KIR_I32;
+}
+
+static void set_conditional(struct bl_lower *l, struct bl_kir_value **operands)
+{
+    struct bl_kir_attr attr = {.type = BL_KIR_I32, .vec = 1, .space = BL_KIR_GLOBAL, .align = 4};
+    bl_kir_emit(&l->b, BL_KIR_OP_store, &attr, 0, NULL, 2, operands);
+}
+
 bool bl_lower_call(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     const struct bl_ptx_func *shape = called_shape(i);
@@ -262,6 +275,10 @@ bool bl_lower_call(struct bl_lower *l, const struct bl_ptx_instr *i)
     for (uint32_t a = 0; a < i->arg_count; a++, count++)
         operands[1 + count] = bl_lower_is_array(shape->params.items[a]) ? argument_address(l, &i->args[a])
                                                                         : read_argument(l, &i->args[a], proto.params[count]);
+    if (is_set_conditional(shape, &proto)) {
+        set_conditional(l, operands + 1);
+        return true;
+    }
     call = emit_call(l, i, &proto, count, operands);
     for (uint32_t r = 0; r < i->return_count; r++)
         if (!bl_lower_is_array(shape->returns.items[r]))

@@ -2,7 +2,7 @@
 """Compiles a test program and runs it under `bailey run`. Exit status: the program's; 77 where the compiler is missing or can't.
 
 run.py PREFIX FOLDER COMPILER SOURCE...     PREFIX: where Bailey is installed; FOLDER: for what is built, kept between runs;
-COMPILER: path of NVIDIA's nvcc, or "bailey".
+COMPILER: path of NVIDIA's nvcc, "shared:" before it for a program that finds its runtime when it starts, which is ours; or "bailey".
 """
 import os
 import subprocess
@@ -22,15 +22,17 @@ def architecture(source):
 
 def compile_program(prefix, folder, compiler, sources):
     own = compiler == "bailey"
+    shared = compiler.startswith("shared:")
+    compiler = compiler.removeprefix("shared:")
     command = [os.path.join(prefix, "bin/bailey"), "nvcc"] if own else [compiler]
     name = os.path.basename(sources[0])[:-3] if len(sources) == 1 else os.path.basename(os.path.dirname(sources[0]))
-    program = os.path.join(folder, name + ("-bailey" if own else "-nvcc"))
+    program = os.path.join(folder, name + ("-bailey" if own else "-shared" if shared else "-nvcc"))
     os.makedirs(folder, exist_ok=True)
     beside = [os.path.join(os.path.dirname(sources[0]), "..", "check.h"), os.path.join(os.path.dirname(sources[0]), "check.h")]
     if os.path.exists(program) and os.path.getmtime(program) > newest(sources + [b for b in beside if os.path.exists(b)]) and not own:
         return program
     made = "%s.%d" % (program, os.getpid())  # tests of one program run side by side
-    command += ["-w", "-std=c++17", "-arch=" + architecture(sources[0]), "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else [])
+    command += ["-w", "-std=c++17", "-arch=" + architecture(sources[0]), "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else []) + (["-cudart", "shared"] if shared else [])
     done = subprocess.run(command + sources, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)
@@ -41,7 +43,7 @@ def compile_program(prefix, folder, compiler, sources):
 
 def main():
     prefix, folder, compiler, *sources = sys.argv[1:]
-    if compiler == "none":
+    if compiler in ("none", "shared:none"):
         print("no nvcc on this machine")
         sys.exit(77)
     program = compile_program(prefix, folder, compiler, sources)

@@ -87,6 +87,11 @@ struct bl_cu_params {
             struct bl_cu_graph **bodies; /* owned, each */
             CUgraph *handles;            /* owned: what phGraph_out shows */
         } conditional;
+        struct {
+            CUcontext context;
+            CUstreamBatchMemOpParams *ops; /* owned */
+            unsigned count;
+        } memops;
     };
 };
 
@@ -161,6 +166,9 @@ CUresult bl_cu_node_add(CUgraphNode *out, CUgraph graph, const CUgraphNode *depe
                         CUgraphNodeParams *given);
 /* Exchanges parameters of the same type; a kernel node keeps its attributes. Under the lock. */
 CUresult bl_cu_params_swap(struct bl_cu_params *now, struct bl_cu_params *wanted);
+/* Whether an executable graph's node may take these in the place of its own, types being equal: memory operations stay what they
+ * are. */
+bool bl_cu_params_fit(const struct bl_cu_params *now, const struct bl_cu_params *wanted);
 CUresult bl_cu_attribute_keep(struct bl_cu_node_attributes *kept, CUlaunchAttributeID attr, const CUlaunchAttributeValue *value);
 /* The function of a kernel node; NULL: its module is gone. */
 struct bl_cu_function *bl_cu_params_function(const struct bl_cu_params *params);
@@ -173,6 +181,7 @@ struct bl_cu_plan {
     struct bl_cu_node **nodes; /* owned; whose step it is */
     size_t count, capacity;
     size_t built; /* nodes whose step is made in each launch; 0: the steps can be given to the device as they are */
+    size_t more;  /* steps that a launch makes beyond one a node */
     bool keeps;   /* a launch keeps the executable graph until it has run */
 };
 
@@ -184,10 +193,13 @@ struct bl_cu_exec {
     struct bl_cu_context *context; /* of its kernels, copies and fills; NULL: it has none */
     unsigned long long flags;
     struct bl_cu_plan plan;
+    size_t conditions;           /* handles in it */
     unsigned modules;            /* bl_cu_modules_gone when its kernels were last known to be there */
     struct bl_cu_stream *stream; /* of the last launch, if its handle is still stream_handle */
     uint64_t stream_handle;
-    struct bl_queue *queue; /* for the bodies of conditional nodes; NULL: it has none */
+    /* For the bodies of conditional nodes: one for each level of those inside others. levels: how many there are. */
+    struct bl_queue *queues[BL_CU_GRAPH_DEPTH + 1];
+    unsigned levels, level; /* level: while it is planned */
     struct bl_fence *fence; /* orders launches into different streams; NULL: not yet needed */
 };
 struct bl_cu_exec *bl_cu_exec_hold(CUgraphExec handle); /* NULL: no such; drop it again */

@@ -53,12 +53,18 @@ static bool is_work(const struct bl_cu_node *node)
            node->params.type == CU_GRAPH_NODE_TYPE_MEMSET;
 }
 
+static bool has_context(const struct bl_cu_node *node)
+{
+    return is_work(node) || node->params.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+}
+
 /* All work of an executable graph is in one context. */
 static CUresult note_context(struct bl_cu_exec *exec, const struct bl_cu_params *params)
 {
     CUcontext handle = params->type == CU_GRAPH_NODE_TYPE_KERNEL   ? params->kernel.given.ctx
                        : params->type == CU_GRAPH_NODE_TYPE_MEMCPY ? params->memcpy.context
-                                                                   : params->memset.fill.ctx;
+                       : params->type == CU_GRAPH_NODE_TYPE_MEMSET ? params->memset.fill.ctx
+                                                                   : params->memops.context;
     struct bl_cu_context *context = bl_cu_object(handle, BL_CU_CONTEXT);
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -74,12 +80,15 @@ static CUresult plan_graph(struct bl_cu_exec *exec, struct bl_cu_graph *graph, s
 
 static CUresult plan_bodies(struct bl_cu_exec *exec, struct bl_cu_node *node, struct bl_cu_node **bad)
 {
-    CUresult result = CUDA_SUCCESS;
+    CUresult result = exec->level < BL_LEN(exec->queues) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     node->bodies = bl_calloc(node->params.conditional.size, sizeof(*node->bodies));
     if (!node->bodies)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    exec->level++;
+    exec->levels = BL_MAX(exec->levels, BL_MIN(exec->level, (unsigned)BL_LEN(exec->queues)));
     for (unsigned i = 0; i < node->params.conditional.size && result == CUDA_SUCCESS; i++)
         result = plan_graph(exec, node->params.conditional.bodies[i], &node->bodies[i], bad);
+    exec->level--;
     return result;
 }
 
@@ -92,7 +101,7 @@ static CUresult plan_node(struct bl_cu_exec *exec, struct bl_cu_node *node, stru
         return plan_graph(exec, params->child, plan, bad);
     if (!plan_reserve(plan))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = is_work(node) ? note_context(exec, params) : CUDA_SUCCESS;
+    CUresult result = has_context(node) ? note_context(exec, params) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
         result = bl_cu_params_step(params, &plan->steps[plan->count]);
     if (result != CUDA_SUCCESS)
@@ -101,6 +110,8 @@ static CUresult plan_node(struct bl_cu_exec *exec, struct bl_cu_node *node, stru
     node->step = plan->count;
     plan->nodes[plan->count++] = node;
     plan->built += !is_work(node);
+    if (params->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        plan->more += params->memops.count - 1;
     plan->keeps |= params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
     return params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? plan_bodies(exec, node, bad) : CUDA_SUCCESS;
 }
@@ -131,8 +142,9 @@ static void exec_free(struct bl_cu_exec *exec)
     if (exec->graph)
         bl_cu_graph_free(exec->graph);
     bl_cu_graph_leave();
-    if (exec->queue)
-        ops_of(exec->context)->queue_destroy(exec->queue);
+    for (unsigned i = 0; i < exec->levels; i++)
+        if (exec->queues[i])
+            ops_of(exec->context)->queue_destroy(exec->queues[i]);
     if (exec->fence)
         ops_of(exec->context)->fence_destroy(exec->fence);
     pthread_mutex_destroy(&exec->lock);
@@ -155,6 +167,19 @@ void bl_cu_exec_drop(struct bl_cu_exec *exec)
         exec_free(exec);
 }
 
+/* Handles of conditions, those of graphs inside too. */
+static size_t count_conditions(const struct bl_cu_graph *graph)
+{
+    size_t count = graph->condition_count;
+    for (const struct bl_cu_node *node = graph->conditional ? graph->first : NULL; node; node = node->next) {
+        if (node->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            count += count_conditions(node->params.child);
+        for (unsigned i = 0; node->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < node->params.conditional.size; i++)
+            count += count_conditions(node->params.conditional.bodies[i]);
+    }
+    return count;
+}
+
 static CUresult exec_new(struct bl_cu_graph *graph, unsigned long long flags, struct bl_cu_exec **made, struct bl_cu_node **bad)
 {
     struct bl_cu_exec *exec = bl_cu_new(BL_CU_EXEC);
@@ -171,13 +196,15 @@ static CUresult exec_new(struct bl_cu_graph *graph, unsigned long long flags, st
     if (result != CUDA_SUCCESS)
         return result;
     exec->plan.keeps |= exec->graph->users || exec->graph->conditional;
-    exec->plan.built += exec->plan.keeps || exec->graph->condition_count;
+    exec->conditions = count_conditions(exec->graph);
+    exec->plan.built += exec->plan.keeps || exec->conditions;
     if (!exec->graph->conditional)
         return CUDA_SUCCESS;
     if (!exec->context)
         result = bl_cu_current_quiet(&exec->context);
-    if (result == CUDA_SUCCESS)
-        result = bl_cu_result(exec->context, ops_of(exec->context)->queue_create(exec->context->device->device, 0, &exec->queue));
+    for (unsigned i = 0; i < exec->levels && result == CUDA_SUCCESS; i++)
+        result =
+            bl_cu_result(exec->context, ops_of(exec->context)->queue_create(exec->context->device->device, 0, &exec->queues[i]));
     return result;
 }
 
@@ -281,7 +308,7 @@ static CUresult remake(struct bl_cu_exec *exec, struct bl_cu_node *node)
     struct bl_step step;
     if (!node->plan)
         return CUDA_SUCCESS;
-    CUresult result = is_work(node) ? note_context(exec, &node->params) : CUDA_SUCCESS;
+    CUresult result = has_context(node) ? note_context(exec, &node->params) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
         result = bl_cu_params_step(&node->params, &step);
     if (result == CUDA_SUCCESS)
@@ -293,6 +320,8 @@ static CUresult change(struct bl_cu_exec *exec, CUgraphNode handle, struct bl_cu
 {
     struct bl_cu_node *node = bl_cu_graph_find(exec->graph, (uint64_t)(uintptr_t)handle);
     if (!node)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (node->params.type == params->type && !bl_cu_params_fit(&node->params, params))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = bl_cu_params_swap(&node->params, params);
     if (result == CUDA_SUCCESS) {
@@ -400,6 +429,8 @@ static bool pair_params(struct update *update, struct bl_cu_node *now, struct bl
     }
     if ((now->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && now->params.alloc.memory != wanted->params.alloc.memory) ||
         (now->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE && now->params.free.memory != wanted->params.free.memory))
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
+    if (!bl_cu_params_fit(&now->params, &wanted->params))
         return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
     return true;
 }

@@ -12,6 +12,7 @@ struct build {
     struct bl_cu_context *context;
     struct bl_step *steps; /* owned */
     size_t count;
+    unsigned level; /* conditional nodes around it */
 };
 
 static enum bl_status submit(struct bl_cu_context *context, struct bl_queue *queue, const struct bl_step *steps, size_t count)
@@ -28,15 +29,18 @@ static enum bl_status submit(struct bl_cu_context *context, struct bl_queue *que
 struct conditional_call {
     struct bl_cu_exec *exec; /* a reference */
     struct bl_cu_node *node;
+    unsigned level; /* conditional nodes around it */
 };
 
 static CUresult run_plan(struct bl_cu_exec *exec, struct bl_cu_context *context, struct bl_cu_plan *plan, struct bl_queue *queue,
-                         bool outer);
+                         unsigned level);
 
-static bool run_body(struct bl_cu_exec *exec, struct bl_cu_node *node, unsigned body)
+static bool run_body(const struct conditional_call *call, unsigned body)
 {
-    return run_plan(exec, exec->context, &node->bodies[body], exec->queue, false) == CUDA_SUCCESS &&
-           ops_of(exec->context)->queue_wait(exec->queue) == BL_OK;
+    struct bl_cu_context *context = call->exec->context;
+    struct bl_queue *queue = call->exec->queues[call->level];
+    return run_plan(call->exec, context, &call->node->bodies[body], queue, call->level + 1) == CUDA_SUCCESS &&
+           ops_of(context)->queue_wait(queue) == BL_OK;
 }
 
 /* In the stream's turn, on a thread of the device. A failure is the device's fault, which the program learns of at its next wait,
@@ -50,17 +54,17 @@ static void run_conditional(void *data)
     switch (params->conditional.type) {
     case CU_GRAPH_COND_TYPE_IF:
         if (*value)
-            run_body(call.exec, call.node, 0);
+            run_body(&call, 0);
         else if (params->conditional.size > 1)
-            run_body(call.exec, call.node, 1);
+            run_body(&call, 1);
         break;
     case CU_GRAPH_COND_TYPE_WHILE:
-        while (*value && run_body(call.exec, call.node, 0))
+        while (*value && run_body(&call, 0))
             ;
         break;
     case CU_GRAPH_COND_TYPE_SWITCH:
         if (*value < params->conditional.size)
-            run_body(call.exec, call.node, *value);
+            run_body(&call, *value);
         break;
     }
     bl_cu_exec_drop(call.exec);
@@ -89,12 +93,28 @@ static CUresult build_host(struct build *build, const struct bl_cu_params *param
     return CUDA_SUCCESS;
 }
 
+static CUresult build_memops(struct build *build, const struct bl_cu_params *params)
+{
+    bool nothing;
+    if (!ops_of(build->context)->value)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    for (unsigned i = 0; i < params->memops.count; i++) {
+        struct bl_step *step = &build->steps[build->count];
+        step->kind = BL_STEP_VALUE;
+        CUresult result = bl_cu_memop_resolve(build->context, &params->memops.ops[i], &step->value, &nothing);
+        if (result != CUDA_SUCCESS)
+            return result;
+        build->count += !nothing;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult build_conditional(struct build *build, struct bl_cu_node *node)
 {
     struct conditional_call *call = bl_malloc(sizeof(*call));
     if (!call)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *call = (struct conditional_call){build->exec, node};
+    *call = (struct conditional_call){build->exec, node, build->level};
     atomic_fetch_add(&build->exec->refs, 1);
     struct bl_step *step = next_step(build, BL_STEP_HOST_CALL);
     step->host.function = run_conditional;
@@ -145,6 +165,8 @@ static CUresult build_node(struct build *build, struct bl_cu_plan *plan, size_t 
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return check_memory(build->exec, &node->params);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return build_memops(build, &node->params);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return build_conditional(build, node);
     default:
@@ -153,6 +175,7 @@ static CUresult build_node(struct build *build, struct bl_cu_plan *plan, size_t 
     }
 }
 
+/* All handles' values, those of graphs inside too. */
 static void build_defaults(struct build *build, const struct bl_cu_graph *graph)
 {
     for (size_t i = 0; i < graph->condition_count; i++) {
@@ -160,6 +183,12 @@ static void build_defaults(struct build *build, const struct bl_cu_graph *graph)
         if (condition->assign)
             next_step(build, BL_STEP_FILL)->fill = (struct bl_fill){
                 .to = condition->address, .value = condition->initial, .value_size = 4, .width = 1, .height = 1, .pitch = 4};
+    }
+    for (const struct bl_cu_node *node = graph->conditional ? graph->first : NULL; node; node = node->next) {
+        if (node->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            build_defaults(build, node->params.child);
+        for (unsigned i = 0; node->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && i < node->params.conditional.size; i++)
+            build_defaults(build, node->params.conditional.bodies[i]);
     }
 }
 
@@ -195,10 +224,10 @@ static void note_launched(const struct bl_cu_plan *plan)
     }
 }
 
-static CUresult build_all(struct build *build, struct bl_cu_plan *plan, bool outer)
+static CUresult build_all(struct build *build, struct bl_cu_plan *plan)
 {
     CUresult result = CUDA_SUCCESS;
-    if (outer)
+    if (!build->level)
         build_defaults(build, build->exec->graph);
     for (size_t i = 0; i < plan->count && result == CUDA_SUCCESS; i++)
         result = build_node(build, plan, i);
@@ -212,15 +241,15 @@ static CUresult build_all(struct build *build, struct bl_cu_plan *plan, bool out
 }
 
 static CUresult run_plan(struct bl_cu_exec *exec, struct bl_cu_context *context, struct bl_cu_plan *plan, struct bl_queue *queue,
-                         bool outer)
+                         unsigned level)
 {
     if (!plan->built)
         return plan->count ? bl_cu_result(context, submit(context, queue, plan->steps, plan->count)) : CUDA_SUCCESS;
-    struct build build = {.exec = exec, .context = context};
-    build.steps = bl_malloc((plan->count + exec->graph->condition_count + 1) * sizeof(*build.steps));
+    struct build build = {.exec = exec, .context = context, .level = level};
+    build.steps = bl_malloc((plan->count + plan->more + exec->conditions + 1) * sizeof(*build.steps));
     if (!build.steps)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = build_all(&build, plan, outer);
+    CUresult result = build_all(&build, plan);
     if (result == CUDA_SUCCESS && build.count)
         result = bl_cu_result(context, submit(context, queue, build.steps, build.count));
     if (result == CUDA_SUCCESS)
@@ -299,7 +328,7 @@ CUresult bl_cu_exec_launch(struct bl_cu_exec *exec, struct bl_cu_stream *stream)
     if (result == CUDA_SUCCESS)
         result = order_launches(exec, stream);
     if (result == CUDA_SUCCESS)
-        result = run_plan(exec, stream->context, &exec->plan, stream->queue, true);
+        result = run_plan(exec, stream->context, &exec->plan, stream->queue, 0);
     pthread_mutex_unlock(&exec->lock);
     bl_cu_stream_touched(stream);
     return result;

@@ -195,9 +195,10 @@ static CUresult make_conditional(struct bl_cu_params *params, CUDA_CONDITIONAL_N
         return CUDA_ERROR_INVALID_VALUE;
     bl_cu_graph_enter();
     struct bl_cu_condition *condition = NULL;
-    for (size_t i = 0; i < graph->condition_count; i++)
-        if (graph->conditions[i]->address == given->handle)
-            condition = graph->conditions[i];
+    for (; graph && !condition; graph = graph->owner ? graph->owner->graph : NULL) /* its own, or one of a graph around it */
+        for (size_t i = 0; i < graph->condition_count; i++)
+            if (graph->conditions[i]->address == given->handle)
+                condition = graph->conditions[i];
     CUresult result = condition && !condition->used ? new_bodies(params, given->size) : CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < given->size && result == CUDA_SUCCESS; i++) {
         struct bl_cu_graph *body = params->conditional.bodies[i] = bl_cu_graph_new();
@@ -236,10 +237,49 @@ static CUresult make_event(struct bl_cu_params *params, CUevent event)
     return bl_cu_object(event, BL_CU_EVENT) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static CUresult make_memops(struct bl_cu_params *params, const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *given)
+{
+    struct bl_cu_context *context;
+    struct bl_value_op op;
+    bool nothing;
+    if (!given->count || given->count > 256 || !given->paramArray || given->flags) /* 256: cuStreamBatchMemOp's limit */
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = bl_cu_context_of(given->ctx, &context);
+    for (unsigned i = 0; i < given->count && result == CUDA_SUCCESS; i++)
+        result = bl_cu_memop_resolve(context, &given->paramArray[i], &op, &nothing);
+    if (result != CUDA_SUCCESS)
+        return result;
+    params->memops.ops = bl_malloc(given->count * sizeof(*params->memops.ops));
+    if (!params->memops.ops)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(params->memops.ops, given->paramArray, given->count * sizeof(*params->memops.ops));
+    params->memops.context = BL_CU_HANDLE(CUcontext, context);
+    params->memops.count = given->count;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_memops(struct bl_cu_params *to, const struct bl_cu_params *from)
+{
+    to->memops.ops = bl_malloc(from->memops.count * sizeof(*to->memops.ops));
+    if (!to->memops.ops)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(to->memops.ops, from->memops.ops, from->memops.count * sizeof(*to->memops.ops));
+    return CUDA_SUCCESS;
+}
+
+bool bl_cu_params_fit(const struct bl_cu_params *now, const struct bl_cu_params *wanted)
+{
+    if (now->type != CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        return true;
+    bool same = now->memops.count == wanted->memops.count && now->memops.context == wanted->memops.context;
+    for (unsigned i = 0; same && i < now->memops.count; i++)
+        same = now->memops.ops[i].operation == wanted->memops.ops[i].operation;
+    return same;
+}
+
 static CUresult missing_kind(CUgraphNodeType type)
 {
-    bl_error_log("graph nodes of type %d (%s) are not supported", (int)type,
-                 type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP ? "batched memory operations" : "external semaphores");
+    bl_error_log("graph nodes of type %d (external semaphores) are not supported", (int)type);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -269,9 +309,10 @@ static CUresult make(struct bl_cu_params *params, CUgraphNodeParams *given, stru
         return make_free(params, &given->free);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return graph ? make_conditional(params, &given->conditional, graph) : CUDA_ERROR_INVALID_VALUE;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return make_memops(params, &given->memOp);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return missing_kind(given->type);
     default:
         return CUDA_ERROR_INVALID_VALUE;
@@ -295,6 +336,8 @@ void bl_cu_params_free(struct bl_cu_params *params)
 {
     if (params->type == CU_GRAPH_NODE_TYPE_KERNEL)
         bl_free(params->kernel.values);
+    else if (params->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        bl_free(params->memops.ops);
     else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH && params->child)
         bl_cu_graph_free(params->child);
     else if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && params->alloc.memory)
@@ -327,6 +370,9 @@ CUresult bl_cu_params_copy(struct bl_cu_params *to, const struct bl_cu_params *f
         break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         to->free.memory->refs++;
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        result = copy_memops(to, from);
         break;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         to->conditional.bodies = NULL;
@@ -501,6 +547,13 @@ static CUgraphNodeParams of_event(CUgraphNodeType type, CUevent event)
     return params;
 }
 
+static CUgraphNodeParams of_memops(const CUDA_BATCH_MEM_OP_NODE_PARAMS *given)
+{
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+    memcpy(&params.memOp, given, sizeof(*given));
+    return params;
+}
+
 CUresult bl_cuGraphAddKernelNode_v2(CUgraphNode *graph_node, CUgraph graph, const CUgraphNode *dependencies,
                                     size_t num_dependencies, const CUDA_KERNEL_NODE_PARAMS *node_params)
 {
@@ -593,6 +646,15 @@ CUresult bl_cuGraphAddMemFreeNode(CUgraphNode *graph_node, CUgraph graph, const 
 {
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
     params.free.dptr = address;
+    return bl_cu_node_add(graph_node, graph, dependencies, NULL, num_dependencies, &params);
+}
+
+CUresult bl_cuGraphAddBatchMemOpNode(CUgraphNode *graph_node, CUgraph graph, const CUgraphNode *dependencies,
+                                     size_t num_dependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS *node_params)
+{
+    if (!node_params)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams params = of_memops(node_params);
     return bl_cu_node_add(graph_node, graph, dependencies, NULL, num_dependencies, &params);
 }
 
@@ -704,12 +766,22 @@ CUresult bl_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *address)
     return CUDA_SUCCESS;
 }
 
+CUresult bl_cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *node_params_out)
+{
+    struct bl_cu_params params;
+    if (!node_params_out || !read_params(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &params))
+        return CUDA_ERROR_INVALID_VALUE;
+    *node_params_out = (CUDA_BATCH_MEM_OP_NODE_PARAMS){params.memops.context, params.memops.count, params.memops.ops, 0};
+    return CUDA_SUCCESS;
+}
+
 /* ---- changing --------------------------------------------------------------------------------------------------------------- */
 
 static bool may_change(CUgraphNodeType type)
 {
     return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET ||
-           type == CU_GRAPH_NODE_TYPE_HOST || type == CU_GRAPH_NODE_TYPE_WAIT_EVENT || type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+           type == CU_GRAPH_NODE_TYPE_HOST || type == CU_GRAPH_NODE_TYPE_WAIT_EVENT || type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
+           type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
 }
 
 CUresult bl_cu_params_swap(struct bl_cu_params *now, struct bl_cu_params *wanted)
@@ -790,6 +862,12 @@ CUresult bl_cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
     return set(node, &params);
 }
 
+CUresult bl_cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *node_params)
+{
+    CUgraphNodeParams params;
+    return node_params ? (params = of_memops(node_params), set(node, &params)) : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* The same for an executable graph: graph_exec.c does it. */
 
 static CUresult exec_set(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *given)
@@ -854,6 +932,13 @@ CUresult bl_cuGraphExecEventWaitNodeSetEvent(CUgraphExec graph_exec, CUgraphNode
 {
     CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
     return exec_set(graph_exec, node, &params);
+}
+
+CUresult bl_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec graph_exec, CUgraphNode node,
+                                               const CUDA_BATCH_MEM_OP_NODE_PARAMS *node_params)
+{
+    CUgraphNodeParams params;
+    return node_params ? (params = of_memops(node_params), exec_set(graph_exec, node, &params)) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- attributes of kernel nodes ------------------------------------------------------------------------------------------------
