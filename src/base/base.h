@@ -163,6 +163,8 @@ enum bl_log_level { BL_LOG_OFF, BL_LOG_ERROR, BL_LOG_WARN, BL_LOG_INFO, BL_LOG_D
 enum bl_log_level bl_log_level(void);
 void bl_log_set_level(enum bl_log_level level);
 void bl_log(enum bl_log_level level, const char *format, ...) BL_PRINTF(2, 3);
+/* Errors and warnings are given to this function as well, one line each without its end. One watcher a process. */
+void bl_log_watch(void (*watch)(enum bl_log_level level, const char *line));
 #define bl_error_log(...) bl_log(BL_LOG_ERROR, __VA_ARGS__)
 #define bl_warn(...) bl_log(BL_LOG_WARN, __VA_ARGS__)
 #define bl_info(...) bl_log(BL_LOG_INFO, __VA_ARGS__)

@@ -49,6 +49,13 @@ void bl_log_set_level(enum bl_log_level level)
     __atomic_store_n(&log_level, (int)level, __ATOMIC_RELEASE);
 }
 
+static void (*_Atomic watcher)(enum bl_log_level level, const char *line);
+
+void bl_log_watch(void (*watch)(enum bl_log_level level, const char *line))
+{
+    watcher = watch;
+}
+
 void bl_log(enum bl_log_level level, const char *format, ...)
 {
     static const char *const prefix[] = {"", "error: ", "warning: ", "", "debug: "};
@@ -57,13 +64,19 @@ void bl_log(enum bl_log_level level, const char *format, ...)
     int used, more;
     ssize_t put;
 
-    if (level > bl_log_level() || level == BL_LOG_OFF)
+    void (*watch)(enum bl_log_level, const char *) = level <= BL_LOG_WARN ? watcher : NULL;
+    bool written = level <= bl_log_level();
+    if ((!written && !watch) || level == BL_LOG_OFF)
         return;
     used = snprintf(line, sizeof(line), "bailey: %s", prefix[level]);
     va_start(args, format);
     more = vsnprintf(line + used, sizeof(line) - (size_t)used - 1, format, args);
     va_end(args);
     used += BL_MIN(BL_MAX(more, 0), (int)sizeof(line) - used - 2);
+    if (watch)
+        watch(level, line);
+    if (!written)
+        return;
     line[used++] = '\n';
     put = write(log_fd, line, (size_t)used);
     (void)put; /* nobody is left to tell */

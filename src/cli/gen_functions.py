@@ -19,9 +19,9 @@ def main():
     output, driver, runtime = sys.argv[1:4]
     table = []
     for row in rows(driver):
-        table.append((row[0], "BL_CLI_DRIVER", 0, row[3] != "NONE"))
+        table.append((row[0], "BL_CLI_DRIVER", 0, row[3] not in ("NONE", "REFUSED")))
     for row in rows(runtime):
-        table.append((row[0], "BL_CLI_RUNTIME", sum(VERSIONS[v] for v in row[1].split()), row[2] != "NONE"))
+        table.append((row[0], "BL_CLI_RUNTIME", sum(VERSIONS[v] for v in row[1].split()), row[2] not in ("NONE", "REFUSED")))
     with open(output, "w") as out:
         for name, library, versions, works in sorted(table):
             out.write(f'{{"{name}", {library}, {versions}, {"true" if works else "false"}}},\n')

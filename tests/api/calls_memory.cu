@@ -974,7 +974,7 @@ static void core_dumps()
     CALL(cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, file, &size));
     size = sizeof(text);
     CALL(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, text, &size));
-    printf("  %.8s\n", text);
+    printf("  %.5s\n", text);
 }
 
 static void checkpoints()

@@ -151,6 +151,11 @@ static CUresult context_new(struct bl_cu_device *device, unsigned flags, bool pr
     return CUDA_SUCCESS;
 }
 
+CUresult bl_cu_context_new(struct bl_cu_device *device, unsigned flags, struct bl_cu_context **context)
+{
+    return context_new(device, flags, false, context);
+}
+
 static void run_storage_destructors(struct bl_cu_context *context)
 {
     for (;;) {

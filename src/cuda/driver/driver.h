@@ -31,6 +31,8 @@ extern atomic_uint bl_cu_gate;
 CUresult bl_cu_gate_check(void); /* CUDA_SUCCESS once cuInit has been called */
 void bl_cu_trace(const char *function, const char *names, const uint64_t *values, CUresult result);
 CUresult bl_cu_missing(const char *function, atomic_bool *said);
+/* The answer of a function that api.def refuses, with its reason in the log once. */
+CUresult bl_cu_refused(const char *function, CUresult code, const char *reason, atomic_bool *said);
 
 /* ---- handles (handle.c) ---------------------------------------------------------------------- */
 
@@ -50,6 +52,9 @@ enum bl_cu_kind {
     BL_CU_EXEC,
     BL_CU_USER_OBJECT,
     BL_CU_PHYSICAL,
+    BL_CU_SHARE,
+    BL_CU_GREEN,
+    BL_CU_MIPMAP,
     BL_CU_KINDS /* at most 32: five bits of a handle */
 };
 
@@ -138,11 +143,14 @@ struct bl_cu_context {
     struct bl_cu_stream *streams; /* all but legacy; owned */
     atomic_uint blocking;         /* how many of them order themselves with legacy */
     atomic_ullong legacy_work;    /* counts what was put into legacy */
+    uint64_t green;               /* the handle of the green context that owns it, or 0 */
     _Atomic uint64_t peers;       /* devices that peer access was enabled to, by ordinal */
     struct bl_cu_module *modules; /* owned */
     struct bl_cu_storage *storage;
 };
 
+/* A context beside the primary one, not current; cuCtxDestroy ends it. */
+CUresult bl_cu_context_new(struct bl_cu_device *device, unsigned flags, struct bl_cu_context **context);
 /* The calling thread's context, ready for use: 201 none, 709 destroyed, or the sticky error. */
 CUresult bl_cu_current(struct bl_cu_context **context);
 /* The same without asking for sticky errors: for queries that go on working. */
@@ -290,6 +298,12 @@ struct bl_cu_array {
     CUDA_ARRAY3D_DESCRIPTOR description;
     uint64_t base, pitch, slice; /* bytes */
     unsigned element;            /* bytes */
+};
+
+struct bl_cu_mipmap {
+    struct bl_cu_object object;
+    uint32_t count;
+    CUarray levels[BL_TEXTURE_LEVELS]; /* owned, unless the program destroyed one */
 };
 
 void bl_cu_textures_drop(struct bl_cu_context *context); /* texture.c: those of a context that is going away */

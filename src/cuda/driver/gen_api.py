@@ -12,7 +12,8 @@ import sys
 def read_table(path):
     text = open(path).read()
     rows = [tuple(field.strip() for field in m.split(",")) for m in re.findall(r"^API\((.*)\)$", text, re.M)]
-    return rows, re.findall(r"^DATA\((\w+)\)$", text, re.M)
+    reasons = {key: (code, why) for key, code, why in re.findall(r"^REFUSE\((\w+), (\w+), (.*)\)$", text, re.M)}
+    return rows, re.findall(r"^DATA\((\w+)\)$", text, re.M), reasons
 
 
 def read_prototypes(path):
@@ -72,7 +73,7 @@ def declare(kind, name):
 
 class Table:
     def __init__(self, api, header):
-        self.rows, self.data = read_table(api)
+        self.rows, self.data, self.reasons = read_table(api)
         self.prototypes = read_prototypes(header)
         self.exported = {row[0] for row in self.rows}
 
@@ -90,7 +91,7 @@ def write_header(table, out):
     out.write("/* Made by gen_api.py from api.def. The implementations behind the exported functions. */\n")
     done = set()
     for _, _, _, status, implementation in table.rows:
-        if status == "NONE" or implementation in done:
+        if status in ("NONE", "REFUSED") or implementation in done:
             continue
         done.add(implementation)
         args = [declare(*arg) for arg in table.args(implementation)]
@@ -109,6 +110,11 @@ def write_entry(table, row, out):
         out.write("    static atomic_bool said;\n")
         out.write(f'    return bl_cu_missing("{name}", &said);\n}}\n')
         return
+    if status == "REFUSED":
+        code, why = table.reasons[implementation]
+        out.write("    static atomic_bool said;\n")
+        out.write(f'    return bl_cu_refused("{name}", {code}, "{why}", &said);\n}}\n')
+        return
     stream = "CU_STREAM_PER_THREAD" if flavour(name) else "NULL"
     passed = [f"{arg} ? {arg} : CU_STREAM_PER_THREAD" if kind == "CUstream" and flavour(name) else arg for kind, arg in args]
     if table.takes_default(implementation):
@@ -117,10 +123,10 @@ def write_entry(table, row, out):
     mask = "BL_CU_GATE_TRACE" if status == "EARLY" else "~0u"
     out.write(f"    if (__builtin_expect(!(bl_cu_gate & {mask}), 1))\n        return {call};\n")
     closed = "CUDA_SUCCESS" if status == "EARLY" else "bl_cu_gate_check()"
-    out.write(f"    CUresult result = {closed};\n    if (result == CUDA_SUCCESS)\n        result = {call};\n")
+    out.write(f"    CUresult answer = {closed};\n    if (answer == CUDA_SUCCESS)\n        answer = {call};\n")
     values = ", ".join(trace_value(kind, arg) for kind, arg in args)
     names = " ".join(arg for _, arg in args)
-    out.write(f'    bl_cu_trace("{name}", "{names}", (const uint64_t[]){{{values or 0}}}, result);\n    return result;\n}}\n')
+    out.write(f'    bl_cu_trace("{name}", "{names}", (const uint64_t[]){{{values or 0}}}, answer);\n    return answer;\n}}\n')
 
 
 def write_entries(table, out):
@@ -148,21 +154,25 @@ def write_map(table, out):
 
 
 def write_coverage(table, out):
-    done = [r for r in table.rows if r[3] != "NONE"]
+    done = [r for r in table.rows if r[3] not in ("NONE", "REFUSED")]
+    refused = [r for r in table.rows if r[3] == "REFUSED"]
     out.write("# Driver API coverage\n\nMade by src/cuda/driver/gen_api.py from api.def; `ninja coverage-driver` rewrites it.\n\n")
-    out.write(f"{len(done)} of {len(table.rows)} functions of NVIDIA's libcuda (driver 580) work. The others are exported, answer "
-              "CUDA_ERROR_NOT_SUPPORTED\nand name themselves in the log once.\n\n")
+    out.write(f"{len(done)} of {len(table.rows)} functions of NVIDIA's libcuda (driver 580) work. {len(refused)} are refused with an error, "
+              "for the reason given in the\ntable. The others are exported, answer CUDA_ERROR_NOT_SUPPORTED and name themselves in the "
+              "log once.\n\n")
     out.write("| function | since | works | exported variants |\n|---|---|---|---|\n")
     groups = {}
     for row in table.rows:
         groups.setdefault(row[1], []).append(row)
     for base in sorted(groups):
         rows = groups[base]
-        works = [r for r in rows if r[3] != "NONE"]
-        answer = "yes" if len(works) == len(rows) else "no" if not works else "partly"
+        works = [r for r in rows if r[3] not in ("NONE", "REFUSED")]
+        reasons = sorted({table.reasons[r[4]][1] for r in rows if r[3] == "REFUSED"})
+        answer = "yes" if len(works) == len(rows) else "partly" if works else "no"
+        answer += ": " + "; ".join(reasons) if reasons else ""
         since = min(int(r[2]) for r in rows)
         since = f"{since // 1000}.{since % 1000 // 10}" if since else "–"
-        variants = ", ".join(r[0] if r[3] != "NONE" else f"~~{r[0]}~~" for r in rows)
+        variants = ", ".join(r[0] if r in works else f"~~{r[0]}~~" for r in rows)
         out.write(f"| {base} | {since} | {answer} | {variants} |\n")
 
 

@@ -24,6 +24,9 @@ static const size_t sizes[BL_CU_KINDS] = {
     [BL_CU_EXEC] = sizeof(struct bl_cu_exec),
     [BL_CU_USER_OBJECT] = sizeof(struct bl_cu_user_object),
     [BL_CU_PHYSICAL] = 256, /* checked in virtual.c */
+    [BL_CU_SHARE] = 256,    /* checked in green.c */
+    [BL_CU_GREEN] = 512,    /* the same */
+    [BL_CU_MIPMAP] = sizeof(struct bl_cu_mipmap),
 };
 
 static struct bl_cu_slot *slot_of(uint32_t index)

@@ -137,3 +137,15 @@ CUresult bl_cu_missing(const char *function, atomic_bool *said)
         bl_cu_trace(function, "", NULL, result);
     return result;
 }
+
+CUresult bl_cu_refused(const char *function, CUresult code, const char *reason, atomic_bool *said)
+{
+    CUresult result = bl_cu_gate_check();
+    if (result == CUDA_SUCCESS)
+        result = code;
+    if (!atomic_exchange(said, true))
+        bl_warn("%s is refused: %s", function, reason);
+    if (atomic_load(&bl_cu_gate) & BL_CU_GATE_TRACE)
+        bl_cu_trace(function, "", NULL, result);
+    return result;
+}

@@ -68,6 +68,29 @@ static CUresult from_array(CUarray handle, struct bl_texture *made)
     return CUDA_SUCCESS;
 }
 
+/* view: NULL, or which levels of it. */
+static CUresult from_mipmap(CUmipmappedArray handle, const CUDA_RESOURCE_VIEW_DESC *view, struct bl_texture *made)
+{
+    struct bl_cu_mipmap *mipmap = bl_cu_object(handle, BL_CU_MIPMAP);
+    if (!mipmap)
+        return CUDA_ERROR_INVALID_HANDLE;
+    uint32_t first = 0, last = mipmap->count - 1;
+    if (view && (view->firstMipmapLevel || view->lastMipmapLevel)) {
+        first = view->firstMipmapLevel;
+        last = view->lastMipmapLevel;
+    }
+    if (first > last || last >= mipmap->count)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t i = last + 1; i-- > first;) {
+        CUresult result = from_array(mipmap->levels[i], made); /* as its level 0 */
+        if (result != CUDA_SUCCESS)
+            return result;
+        made->levels[i - first] = made->levels[0];
+    }
+    made->level_count = last - first + 1;
+    return CUDA_SUCCESS;
+}
+
 static CUresult from_memory(struct bl_cu_context *context, const CUDA_RESOURCE_DESC *r, struct bl_texture *made)
 {
     bool pitched = r->resType == CU_RESOURCE_TYPE_PITCH2D;
@@ -220,9 +243,11 @@ CUresult bl_cuTexObjectCreate(CUtexObject *tex_object, const CUDA_RESOURCE_DESC 
         return result;
     if (!tex_object || !res_desc || !tex_desc)
         return CUDA_ERROR_INVALID_VALUE;
-    if (res_desc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY || (res_view_desc && res_view_desc->format))
+    if (res_view_desc && res_view_desc->format)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (res_desc->resType == CU_RESOURCE_TYPE_ARRAY)
+    if (res_desc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        result = from_mipmap(res_desc->res.mipmap.hMipmappedArray, res_view_desc, &texture);
+    else if (res_desc->resType == CU_RESOURCE_TYPE_ARRAY)
         result = from_array(res_desc->res.array.hArray, &texture);
     else if (res_desc->resType == CU_RESOURCE_TYPE_LINEAR || res_desc->resType == CU_RESOURCE_TYPE_PITCH2D)
         result = from_memory(context, res_desc, &texture);

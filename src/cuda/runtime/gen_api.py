@@ -9,6 +9,7 @@ import re
 import sys
 
 FLAVOURS = ("_ptsz", "_ptds")
+MISSING = ("NONE", "REFUSED")
 
 
 def base_of(name):
@@ -49,6 +50,8 @@ class Table:
         for text in re.findall(r"^API\((.*)\)$", open(api).read(), re.M):
             name, versions, status, implementation = (field.strip() for field in text.split(","))
             self.rows.append((name, versions.split(), status, implementation))
+        self.reasons = {key: (code, why) for key, code, why in
+                        re.findall(r"^REFUSE\((\w+), (\w+), (.*)\)$", open(api).read(), re.M)}
         near = os.path.dirname(headers[0])
         others = [os.path.join(near, "cuda_profiler_api.h"), os.path.join(near, "crt/host_runtime.h")]
         self.prototypes = read_prototypes(list(headers) + others)
@@ -60,7 +63,7 @@ class Table:
         return not has_stream and any(implementation + flavour in self.exported for flavour in FLAVOURS)
 
     def implementations(self):
-        return sorted({row[3] for row in self.rows if row[2] != "NONE"})
+        return sorted({row[3] for row in self.rows if row[2] not in MISSING})
 
 
 def write_header(table, version, out):
@@ -78,6 +81,10 @@ def write_entry(table, row, out):
     if status == "NONE":
         out.write(f'static cudaError_t entry_{name}(void)\n{{\n    static atomic_bool said;\n')
         out.write(f'    return bl_rt_record(bl_rt_missing("{name}", &said));\n}}\n')
+    elif status == "REFUSED":
+        code, why = table.reasons[implementation]
+        out.write(f'static cudaError_t entry_{name}(void)\n{{\n    static atomic_bool said;\n')
+        out.write(f'    return bl_rt_record(bl_rt_refused("{name}", {code}, "{why}", &said));\n}}\n')
     else:
         result, args = table.prototypes[implementation]
         per_thread = name.endswith(FLAVOURS)
@@ -113,17 +120,20 @@ def write_map(table, version, out):
 
 
 def write_coverage(table, version, out):
-    done = [row for row in table.rows if row[2] != "NONE"]
+    done = [row for row in table.rows if row[2] not in MISSING]
+    refused = [row for row in table.rows if row[2] == "REFUSED"]
     out.write("# Runtime API coverage\n\nMade by src/cuda/runtime/gen_api.py from api.def; `ninja coverage-runtime` rewrites it.\n\n")
-    out.write(f"{len(done)} of {len(table.rows)} exported functions of libcudart 11.0, 12 and 13 work. The others are exported, answer\n"
-              "cudaErrorNotSupported and name themselves in the log once.\n\n| function | libraries | works |\n|---|---|---|\n")
-    for name, versions, status, _ in sorted(table.rows):
-        out.write(f"| {name} | {', '.join(versions)} | {'no' if status == 'NONE' else 'yes'} |\n")
+    out.write(f"{len(done)} of {len(table.rows)} exported functions of libcudart 11.0, 12 and 13 work. {len(refused)} are refused with an error, "
+              "for the reason given in\nthe table. The others are exported, answer cudaErrorNotSupported and name themselves in the log "
+              "once.\n\n| function | libraries | works |\n|---|---|---|\n")
+    for name, versions, status, implementation in sorted(table.rows):
+        answer = "no: " + table.reasons[implementation][1] if status == "REFUSED" else "no" if status == "NONE" else "yes"
+        out.write(f"| {name} | {', '.join(versions)} | {answer} |\n")
 
 
 def write_names(table, version, out):
     for row in table.rows:
-        out.write(f"{row[0]} {'no' if row[2] == 'NONE' else 'yes'}\n")
+        out.write(f"{row[0]} {'no' if row[2] in MISSING else 'yes'}\n")
 
 
 def main():

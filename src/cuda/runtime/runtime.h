@@ -35,6 +35,8 @@ static inline cudaError_t bl_rt_error(CUresult result)
 }
 /* Answers cudaErrorNotSupported and names the function in the log once. */
 cudaError_t bl_rt_missing(const char *function, atomic_bool *said);
+/* The answer of a function that api.def refuses, with its reason in the log once. */
+cudaError_t bl_rt_refused(const char *function, cudaError_t code, const char *reason, atomic_bool *said);
 
 /* Makes sure that the driver is initialised. */
 cudaError_t bl_rt_init(void);

@@ -16,6 +16,13 @@ cudaError_t bl_rt_missing(const char *function, atomic_bool *said)
     return cudaErrorNotSupported;
 }
 
+cudaError_t bl_rt_refused(const char *function, cudaError_t code, const char *reason, atomic_bool *said)
+{
+    if (!atomic_exchange(said, true))
+        bl_warn("%s is refused: %s", function, reason);
+    return code;
+}
+
 cudaError_t bl_rt_init(void)
 {
     return bl_rt_error(cuInit(0));
