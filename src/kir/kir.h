@@ -6,6 +6,8 @@
  *   global, const   64-bit, the device address
  *   shared          offset from the CTA's shared memory (i32 or i64); dynamic shared memory starts after
  *                   the static variables, aligned to 16
+ *                   the static variables, aligned to 16. In a cluster the memory of the CTA with rank r stands
+ *                   (r - own rank) << BL_KIR_CLUSTER_SHIFT after the own
  *   local           offset in the thread's local memory (i32 or i64)
  *   generic         64-bit; a target chooses how shared and local stand in it
  *   param           offset in the kernel's parameters
@@ -66,6 +68,8 @@ enum bl_kir_space {
     BL_KIR_CONST,
     BL_KIR_PARAM, /* kernel parameters only */
 };
+
+enum { BL_KIR_CLUSTER_SHIFT = 19, BL_KIR_CLUSTER_CTAS = 16 }; /* more than a CTA's shared memory; the most CTAs of a cluster */
 
 enum bl_kir_round { BL_KIR_RN, BL_KIR_RZ, BL_KIR_RM, BL_KIR_RP, BL_KIR_RNA };
 

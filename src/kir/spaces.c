@@ -138,6 +138,14 @@ static bool may_access(enum bl_kir_op op, enum bl_kir_space space)
     return op == BL_KIR_OP_store || ((op == BL_KIR_OP_atomic || op == BL_KIR_OP_reduce) && space != BL_KIR_LOCAL);
 }
 
+/* A shared address that may lie in the memory of another CTA of the cluster, which is not in the own window. */
+static bool may_be_of_others(const struct bl_kir_value *offset)
+{
+    while (offset->def && (offset->def->op == BL_KIR_OP_add || offset->def->op == BL_KIR_OP_zext))
+        offset = offset->def->operands[0];
+    return offset->def && (offset->def->op == BL_KIR_OP_map_rank || offset->def->op == BL_KIR_OP_select);
+}
+
 /* isspacep of what to_generic gave, and of sums with it; a phi may hold a null pointer, which is in no space. Global memory's
  * window holds constants, too: of those nothing is said. */
 static void answer(const struct spaces *s, struct bl_kir_instr *i)
@@ -150,6 +158,8 @@ static void answer(const struct spaces *s, struct bl_kir_instr *i)
     if (!address->def || address->def->op != BL_KIR_OP_to_generic || address->def->attr->space != space)
         return;
     if (space != BL_KIR_GLOBAL && space != BL_KIR_SHARED && space != BL_KIR_LOCAL)
+        return;
+    if (may_be_of_others(address->def->operands[0]))
         return;
     if (i->attr->space != BL_KIR_GLOBAL && i->attr->space != BL_KIR_SHARED && i->attr->space != BL_KIR_LOCAL)
         return;

@@ -116,6 +116,7 @@ static const struct {
     [BL_KIR_OP_vote] = {F(VOTE), F(VOTE)},
     [BL_KIR_OP_redux] = {F(ATOM) | F(TYPE) | F(NAN), F(ATOM)},
     [BL_KIR_OP_barrier] = {F(ARRIVE) | F(ALIGNED), 0},
+    [BL_KIR_OP_cluster_barrier] = {F(ARRIVE) | F(ALIGNED), 0},
     [BL_KIR_OP_barrier_red] = {F(VOTE) | F(ALIGNED), F(VOTE)},
     [BL_KIR_OP_alloca] = {BL_KIR_HAS_ALIGN, 0},
 };

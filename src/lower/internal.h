@@ -39,6 +39,7 @@ struct bl_lower {
     struct bl_kir_builder b;
     struct bl_kir_var ***registers; /* by symbol->index, then by component */
     struct bl_kir_block **labels;   /* by symbol->index */
+    bool clusters;                  /* mapa stands somewhere in the module: a shared address may be another CTA's */
     struct bl_kir_var *carry;       /* CC.CF */
     uint64_t frame;                 /* bytes of local memory in use at this statement */
     BL_ARRAY(struct bl_lower_scope) scopes;
@@ -113,6 +114,11 @@ struct bl_lower_address {
 /* operand: ADDRESS (or SYMBOL); space: as the instruction says. False: refused. */
 bool bl_lower_address(struct bl_lower *l, const struct bl_ptx_operand *operand, enum bl_kir_space space, bool param,
                       struct bl_lower_address *address);
+/* cluster.c: a shared::cluster address (i32) as kir has it, and back. */
+struct bl_kir_value *bl_lower_from_window(struct bl_lower *l, struct bl_kir_value *address);
+struct bl_kir_value *bl_lower_to_window(struct bl_lower *l, struct bl_kir_value *address);
+bool bl_lower_is_in_cluster(struct bl_lower *l, const struct bl_ptx_instr *i); /* isspacep.shared::cluster */
+void bl_lower_find_clusters(struct bl_lower *l);
 /* The address of a symbol in its own space (*space). */
 struct bl_kir_value *bl_lower_address_of(struct bl_lower *l, const struct bl_ptx_symbol *symbol, int64_t offset,
                                          enum bl_kir_space *space);

@@ -170,6 +170,8 @@ static enum bl_status lower_module(struct bl_lower *l)
         if (source->has_body && !source->body_parsed)
             status = bl_ptx_parse_body(l->ptx, source, l->error);
     }
+    if (status == BL_OK)
+        bl_lower_find_clusters(l);
     for (uint32_t f = 0; f < l->ptx->funcs.count && status == BL_OK; f++)
         bl_lower_forget(l->ptx->funcs.items[f]);
     for (uint32_t v = 0; v < l->ptx->variables.count && status == BL_OK; v++)

@@ -9,7 +9,7 @@ enum bl_kir_space bl_lower_space_of(const struct bl_ptx_instr *i)
             return BL_KIR_GLOBAL;
         case BL_PTX_MOD_shared:
         case BL_PTX_MOD_shared_cta:
-        case BL_PTX_MOD_shared_cluster: /* another CTA's memory is reached by mapa only, which is refused */
+        case BL_PTX_MOD_shared_cluster: /* another CTA's memory lies beside (cluster.c) */
             return BL_KIR_SHARED;
         case BL_PTX_MOD_local:
             return BL_KIR_LOCAL;

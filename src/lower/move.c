@@ -34,6 +34,8 @@ bool bl_lower_cvta(struct bl_lower *l, const struct bl_ptx_instr *i)
     if (HAS(to)) {
         value = bl_lower_read(l, a, BL_KIR_I64);
         value = bl_lower_op(l, BL_KIR_OP_from_generic, &attr, BL_KIR_I64, value, NULL, NULL);
+        if (space == BL_KIR_SHARED && l->clusters)
+            value = bl_lower_to_window(l, bl_lower_resize(l, value, BL_KIR_I32, false));
     } else {
         if (a->kind == BL_PTX_SYMBOL && a->symbol->kind != BL_PTX_SYM_FUNC) {
             value = bl_lower_address_of(l, a->symbol, a->offset, &own);
@@ -42,6 +44,8 @@ bool bl_lower_cvta(struct bl_lower *l, const struct bl_ptx_instr *i)
             value = bl_lower_read(l, a, bl_lower_register_type(a) == BL_KIR_I32 ? BL_KIR_I32 : BL_KIR_I64);
             if (value->type == BL_KIR_I32 && space != BL_KIR_SHARED && space != BL_KIR_LOCAL)
                 value = bl_lower_resize(l, value, BL_KIR_I64, false);
+            if (space == BL_KIR_SHARED && l->clusters)
+                value = bl_lower_from_window(l, bl_lower_resize(l, value, BL_KIR_I32, false));
         }
         value = bl_lower_op(l, BL_KIR_OP_to_generic, &attr, BL_KIR_I64, value, NULL, NULL);
     }
@@ -54,6 +58,8 @@ bool bl_lower_isspacep(struct bl_lower *l, const struct bl_ptx_instr *i)
     struct bl_kir_attr attr = {.space = (uint8_t)bl_lower_space_of(i)};
     struct bl_kir_value *value;
 
+    if (HAS(shared_cluster))
+        return bl_lower_is_in_cluster(l, i);
     if (attr.space == BL_KIR_PARAM && !l->source->is_entry)
         attr.space = BL_KIR_LOCAL;
     value = bl_lower_op(l, BL_KIR_OP_isspacep, &attr, BL_KIR_PRED, bl_lower_read(l, &i->operands[1], BL_KIR_I64), NULL, NULL);

@@ -538,6 +538,14 @@ bool bl_lower_address(struct bl_lower *l, const struct bl_ptx_operand *operand, 
     /* Shared and local addresses may be 32 bits wide; global ones not. */
     if (type == BL_KIR_I32 && address->space != BL_KIR_SHARED && address->space != BL_KIR_LOCAL)
         address->base = bl_lower_resize(l, address->base, BL_KIR_I64, false);
+    if (address->space == BL_KIR_SHARED && bl_ptx_has(l->instr, BL_PTX_MOD_shared_cluster)) {
+        address->base = bl_lower_resize(l, address->base, BL_KIR_I32, false);
+        if (address->offset)
+            address->base = bl_lower_op(l, BL_KIR_OP_add, NULL, BL_KIR_I32, address->base,
+                                        bl_lower_const(l, BL_KIR_I32, (uint64_t)address->offset & UINT32_MAX), NULL);
+        address->base = bl_lower_from_window(l, address->base);
+        address->offset = 0;
+    }
     return !l->reason;
 }
 

@@ -131,7 +131,11 @@ bool bl_lower_bar(struct bl_lower *l, const struct bl_ptx_instr *i)
     struct bl_kir_attr attr = {.aligned = i->op == BL_PTX_OP_bar || HAS(aligned), .arrive = HAS(arrive)};
     struct bl_kir_value *operands[2];
 
-    if (HAS(cluster) || i->operand_count < 1)
+    if (HAS(cluster)) { /* its order holds anyway: the helper is a call, and the threads of a cluster take turns */
+        bl_kir_emit(&l->b, BL_KIR_OP_cluster_barrier, &attr, 0, NULL, 0, NULL);
+        return true;
+    }
+    if (i->operand_count < 1)
         return false;
     if (HAS(red))
         return barrier_red(l, i, &attr);

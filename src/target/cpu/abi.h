@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BL_CPU_ABI 5
+#define BL_CPU_ABI 6
 enum {
     BL_WARP = 32,
     BL_CPU_GUARD = 64 << 10,  /* bytes below a stack */
@@ -57,6 +57,10 @@ struct bl_cpu_helpers {
     /* Any other external device function (cudaDeviceSynchronize, cnpGetParameterBufferV2, …): the generated code stores
      * nothing and faults with its name; room for later. */
     void *reserved[3];
+    /* barrier.cluster. Lanes arrive once each before they wait; a wait returns when all threads of the cluster have arrived.
+     * ending: lanes that will not arrive, beside those in warp->exited. */
+    void (*cluster_arrive)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t ending);
+    void (*cluster_wait)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t ending);
     /* A texture or surface op. code: BL_KIR_IMAGE of kir.h. words and results: one array of 32 after another. */
     void (*image)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *objects, const uint32_t *words,
                   uint32_t *results);
@@ -83,6 +87,7 @@ struct bl_cpu_warp {
     uint32_t cluster_nctaid[3], cluster_ctaid[3], clusterid[3], nclusterid[3], cluster_ctarank, cluster_nctarank;
     uint32_t current_line;   /* the generated code stores the PTX line before an op that may fault (cheap: only
                                 before memory accesses of blocks, may be left stale; 0 unknown) */
+    uint32_t exited;         /* lanes that have ended; kept in kernels with BL_CPU_CLUSTER only */
     void *frame;             /* of a coroutine that waits; NULL: it has not begun, or has ended */
     uint64_t grid_workspace; /* %envreg1 (high half) and %envreg2 (low half): address of two u32 of a cooperative launch, the size
                                 of them and a zeroed barrier word, as CUDA's cooperative groups take them for grid.sync(); else 0 */
@@ -111,6 +116,7 @@ enum bl_cpu_kernel_flags {
     BL_CPU_RECURSION = 8,   /* recursive or indirect calls: needs a large machine stack */
     BL_CPU_USES_LOCAL = 16, /* touches warp->local */
     BL_CPU_COROUTINE = 32,  /* returns where a warp waits at a barrier, to be called again */
+    BL_CPU_CLUSTER = 128,   /* waits for other CTAs of its cluster or reaches their memory: they are resident together */
     BL_CPU_ROUNDS = 64,     /* the same, at each barrier: all are for all threads; without a call of barrier_begin */
 };
 

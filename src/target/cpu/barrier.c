@@ -40,6 +40,8 @@ static void release(struct bl_cpu_cta *cta, struct bl_cpu_barrier *barrier)
 
 void bl_cpu_barriers_warp_ended(struct bl_cpu_cta *cta)
 {
+    if (cta->cluster)
+        bl_cpu_cluster_warp_ended(cta);
     for (uint32_t mask = cta->active_barriers; mask; mask &= mask - 1) {
         struct bl_cpu_barrier *barrier = &cta->barriers[__builtin_ctz(mask)];
         if (!barrier->expected && is_full(cta, barrier))
@@ -169,6 +171,10 @@ void bl_cpu_barriers_describe(const struct bl_cpu_cta *cta, char *text, size_t s
 {
     size_t used = 0;
     text[0] = 0;
+    if (cta->cluster_waiting)
+        used = (size_t)BL_MAX(snprintf(text, size, "at the cluster's barrier: %d of %u warps of the CTA of rank %u",
+                                       __builtin_popcount(cta->cluster_waiting), cta->nwarps, cta->rank),
+                              0);
     for (uint32_t i = 0; i < BL_CPU_BARRIERS; i++) {
         const struct bl_cpu_barrier *barrier = &cta->barriers[i];
         if (!barrier->waiting || used >= size)

@@ -37,7 +37,7 @@ static void note_waits(struct bl_kir_func *func, struct waits *waits)
             waits->barriers |= barrier || i->op == BL_KIR_OP_barrier_red;
             waits->partly |= i->op == BL_KIR_OP_barrier_red ||
                              (barrier && (i->attr->arrive || i->operand_count > 1 || !is_zero(i->operands[0])));
-            waits->elsewhere |= i->op == BL_KIR_OP_nanosleep;
+            waits->elsewhere |= i->op == BL_KIR_OP_nanosleep || i->op == BL_KIR_OP_cluster_barrier;
         }
 }
 

@@ -568,6 +568,67 @@ static void emit_barrier_red(struct bl_cg_func *f, const struct bl_kir_instr *i)
     bl_cg_define_scalar(f, i->results[0], count);
 }
 
+static bool ends(const struct bl_cg_func *f, const struct bl_cg_segment *s)
+{
+    for (uint32_t steps = 0; steps < 8 && s->first->op == BL_KIR_OP_jump; steps++)
+        s = s->succs[0];
+    return s->first->op == BL_KIR_OP_exit || (s->first->op == BL_KIR_OP_ret && f->func->is_kernel);
+}
+
+/* Lanes that wait where they will end: ends of lanes stand behind all else, so that these have not done so. Where lanes meet after
+ * the region only to end, all are such that are not here and wait nowhere else. */
+static LLVMValueRef ending_lanes(struct bl_cg_func *f)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    const struct bl_cg_region *region = f->at->region;
+    LLVMTypeRef type = LLVMTypeOf(f->at->mask);
+    LLVMValueRef ending = LLVMConstNull(type), others = f->at->mask, waiting;
+    bool all = region && f->func->is_kernel && (!region->exit || ends(f, region->exit));
+
+    for (uint32_t n = 0; region && n < region->segments.count; n++) {
+        const struct bl_cg_segment *s = region->segments.items[n];
+        waiting = LLVMBuildLoad2(b, type, s->pending, "");
+        if (ends(f, s))
+            ending = LLVMBuildOr(b, ending, waiting, "");
+        else
+            others = LLVMBuildOr(b, others, waiting, "");
+    }
+    return bl_cg_mask_bits(f, all ? LLVMBuildNot(b, others, "") : ending);
+}
+
+static void emit_cluster_barrier(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMValueRef arguments[2] = {active_bits(f), ending_lanes(f)};
+    LLVMTypeRef none = LLVMVoidTypeInContext(f->cg->context);
+
+    if (i->attr->arrive)
+        BL_CG_HELPER(f, cluster_arrive, none, 2, arguments);
+    else
+        BL_CG_HELPER(f, cluster_wait, none, 2, arguments);
+}
+
+/* The place in the own memory, and how far the other CTA's lies behind it. */
+static void emit_map_rank(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    bool vector = bl_cg_form(f, i->operands[0]) != BL_KIR_SHAPE_UNIFORM || bl_cg_form(f, i->operands[1]) != BL_KIR_SHAPE_UNIFORM;
+    LLVMValueRef at, rank, own = BL_CG_FIELD(f, cluster_ctarank, int_type(f, 32));
+    LLVMValueRef inside = number32(f, (1 << BL_KIR_CLUSTER_SHIFT) - 1), most = number32(f, BL_KIR_CLUSTER_CTAS - 1);
+    LLVMValueRef shift = number32(f, BL_KIR_CLUSTER_SHIFT);
+
+    at = vector ? bl_cg_vector(f, i->operands[0]) : bl_cg_scalar(f, i->operands[0]);
+    rank = vector ? bl_cg_vector(f, i->operands[1]) : bl_cg_scalar(f, i->operands[1]);
+    if (vector) {
+        own = bl_cg_splat(f->cg, own);
+        inside = bl_cg_splat(f->cg, inside);
+        most = bl_cg_splat(f->cg, most);
+        shift = bl_cg_splat(f->cg, shift);
+    }
+    rank = LLVMBuildSub(b, LLVMBuildAnd(b, rank, most, ""), own, "");
+    at = LLVMBuildAdd(b, LLVMBuildAnd(b, at, inside, ""), LLVMBuildShl(b, rank, shift, ""), "");
+    bl_cg_define(f, i->results[0], vector ? BL_KIR_SHAPE_VARYING : BL_KIR_SHAPE_UNIFORM, 0, at);
+}
+
 static void emit_nanosleep(struct bl_cg_func *f, const struct bl_kir_instr *i)
 {
     LLVMTypeRef type = LLVMVectorType(int_type(f, 32), BL_WARP);
@@ -617,6 +678,12 @@ bool bl_cg_warp(struct bl_cg_func *f, const struct bl_kir_instr *i)
         return true;
     case BL_KIR_OP_barrier_red:
         emit_barrier_red(f, i);
+        return true;
+    case BL_KIR_OP_cluster_barrier:
+        emit_cluster_barrier(f, i);
+        return true;
+    case BL_KIR_OP_map_rank:
+        emit_map_rank(f, i);
         return true;
     case BL_KIR_OP_nanosleep:
         emit_nanosleep(f, i);

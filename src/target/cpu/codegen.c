@@ -273,6 +273,16 @@ static LLVMValueRef make_copy(struct bl_cg_unit *unit, const char *name)
     return function;
 }
 
+static void note_clusters(struct bl_cg_unit *unit)
+{
+    for (uint32_t k = 0; k < unit->funcs.count; k++)
+        for (uint32_t b = 0; b < unit->funcs.items[k]->blocks.count; b++)
+            for (const struct bl_kir_instr *i = unit->funcs.items[k]->blocks.items[b]->first; i; i = i->next)
+                unit->clusters |= i->op == BL_KIR_OP_cluster_barrier || i->op == BL_KIR_OP_map_rank;
+    if (unit->clusters)
+        unit->info->flags |= BL_CPU_CLUSTER;
+}
+
 static enum bl_status make_kernel(struct bl_cg_unit *unit)
 {
     LLVMTypeRef type = kernel_type(unit->cg);
@@ -280,6 +290,7 @@ static enum bl_status make_kernel(struct bl_cg_unit *unit)
     LLVMValueRef full, general;
     enum bl_status status;
 
+    note_clusters(unit);
     unit->info->flags |= bl_cg_coroutine_flags(unit);
     unit->coroutine = unit->info->flags & BL_CPU_COROUTINE;
     if (!unit->coroutine && !copies)

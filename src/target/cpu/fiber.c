@@ -385,6 +385,14 @@ static void add_resident(struct residents *residents, struct bl_cpu_cta *cta)
     residents->warps += cta->nwarps;
 }
 
+static void give_cta_back(struct bl_cpu_core *core, struct bl_cpu_cta *cta)
+{
+    if (!cta->cluster)
+        bl_cpu_cta_put(core, cta);
+    else if (!--cta->cluster->running)
+        bl_cpu_cluster_put(core, cta->cluster);
+}
+
 /* Takes out the one after `at`. Its fibers may be anywhere: broken says so. */
 static void drop_resident(struct bl_cpu_core *core, struct residents *residents, bool broken)
 {
@@ -396,7 +404,7 @@ static void drop_resident(struct bl_cpu_core *core, struct residents *residents,
         residents->at = NULL;
     for (uint32_t w = 0; w < cta->nwarps && broken; w++)
         cta->fibers[w].sp = NULL;
-    bl_cpu_cta_put(core, cta);
+    give_cta_back(core, cta);
 }
 
 /* Large stacks aren't kept from launch to launch: they may have been used to the end. */
@@ -404,6 +412,12 @@ static void drop_large_stacks(struct bl_cpu_core *core)
 {
     if (launch_stack(core, WARP_STACK) <= WARP_STACK)
         return;
+    while (core->spare_clusters) {
+        struct bl_cpu_cluster *cluster = core->spare_clusters;
+        core->spare_clusters = cluster->next;
+        core->spare_cluster_count--;
+        bl_cpu_cluster_free(cluster);
+    }
     for (struct bl_cpu_cta *cta = core->spare; cta; cta = cta->next)
         for (uint32_t w = 0; w < BL_CPU_MAX_WARPS; w++) {
             if (cta->fibers[w].stack.size <= WARP_STACK + BL_CPU_GUARD)
@@ -415,26 +429,52 @@ static void drop_large_stacks(struct bl_cpu_core *core)
 
 enum begun { BEGUN, NONE_LEFT, NO_ROOM };
 
-/* Begins the next CTA. */
-static enum begun begin_cta(struct bl_cpu_core *core, struct residents *residents)
+static void start_cta(struct bl_cpu_cta *cta, uint64_t linear, struct residents *residents)
+{
+    bl_cpu_cta_place(cta, linear);
+    cta->runnable = cta->all;
+    cta->ended = 0;
+    cta->current = cta->nwarps - 1; /* the first is next */
+    bl_cpu_barriers_reset(cta);
+    add_resident(residents, cta);
+}
+
+static enum begun begin_cluster(struct bl_cpu_core *core, struct residents *residents)
+{
+    struct bl_cpu_cluster *cluster = bl_cpu_cluster_take(core);
+    bool room = cluster != NULL;
+
+    for (uint32_t r = 0; room && r < cluster->size; r++)
+        room = cta_fibers(cluster->ctas[r]);
+    if (!room) {
+        if (cluster)
+            bl_cpu_cluster_put(core, cluster);
+        return NO_ROOM;
+    }
+    bl_cpu_cluster_begin(cluster);
+    for (uint32_t r = cluster->size; r-- > 0;) /* each goes before the others: rank 0 runs first */
+        start_cta(cluster->ctas[r], core->first, residents);
+    core->first++;
+    return BEGUN;
+}
+
+/* Begins the next CTA, or cluster. */
+static enum begun begin_next(struct bl_cpu_core *core, struct residents *residents)
 {
     struct bl_cpu_cta *cta;
     if (atomic_load_explicit(&core->command->stop, memory_order_relaxed))
         return NONE_LEFT;
     if (core->first >= core->end && !bl_cpu_claim(core, CHUNK_CTAS))
         return NONE_LEFT;
+    if (core->command->launch.clustered)
+        return begin_cluster(core, residents);
     cta = bl_cpu_cta_take(core);
     if (!cta || !bl_cpu_cta_prepare(cta, true) || !cta_fibers(cta)) {
         if (cta)
             bl_cpu_cta_put(core, cta);
         return NO_ROOM;
     }
-    bl_cpu_cta_place(cta, core->first++);
-    cta->runnable = cta->all;
-    cta->ended = 0;
-    cta->current = cta->nwarps - 1; /* the first is next */
-    bl_cpu_barriers_reset(cta);
-    add_resident(residents, cta);
+    start_cta(cta, core->first++, residents);
     return BEGUN;
 }
 
@@ -444,7 +484,7 @@ static void all_yield(struct bl_cpu_core *core, struct residents *residents)
     bool room = core->command->launch.cooperative ||
                 (residents->count < RESIDENT_CTAS && residents->warps + core->command->launch.nwarps <= RESIDENT_WARPS);
     residents->idle = 0;
-    if (room && begin_cta(core, residents) == BEGUN) {
+    if (room && begin_next(core, residents) == BEGUN) {
         residents->calm = 0;
         return;
     }
@@ -454,18 +494,41 @@ static void all_yield(struct bl_cpu_core *core, struct residents *residents)
         bl_cpu_nap(CALM_NS);
 }
 
+/* None of its warps can go on by itself. */
+static bool is_stuck(const struct bl_cpu_cta *cta)
+{
+    return !cta->runnable && cta->ended != cta->all && (!cta->cluster || bl_cpu_cluster_is_stuck(cta->cluster));
+}
+
+/* The CTA had its turn and has not ended. */
+static void go_round(struct bl_cpu_core *core, struct residents *residents, struct bl_cpu_cta *cta, bool moved)
+{
+    residents->at = cta;
+    residents->idle = moved ? 0 : residents->idle + 1;
+    if (moved)
+        residents->calm = 0;
+    if (residents->idle >= residents->count)
+        all_yield(core, residents);
+}
+
 /* Runs the CTA after `at`. False: the command is over. */
 static bool run_resident(struct bl_cpu_core *core, struct residents *residents)
 {
     struct bl_cpu_cta *cta = residents->at->next;
-    uint32_t warp = next_warp(cta->runnable, cta->current);
-    uint32_t ended = cta->ended;
+    uint32_t ended = cta->ended, warp;
+
+    if (!cta->runnable) { /* it waits for others of its cluster */
+        go_round(core, residents, cta, false);
+        return true;
+    }
+    warp = next_warp(cta->runnable, cta->current);
+    core->moved = false;
 
     cta->current = warp;
     core->cta = cta;
     core->spins = 0;
     enter(core, &cta->fibers[warp]);
-    if (!core->trap.set && !cta->runnable && cta->ended != cta->all)
+    if (!core->trap.set && is_stuck(cta))
         bl_cpu_trap_set(core, BL_FAULT_DEADLOCK, cta->current, 0, NULL);
     if (core->trap.set) {
         bl_cpu_trap_report(core);
@@ -478,10 +541,7 @@ static bool run_resident(struct bl_cpu_core *core, struct residents *residents)
         residents->idle = residents->calm = 0;
         return true;
     }
-    residents->at = cta;
-    residents->idle = cta->ended == ended ? residents->idle + 1 : 0;
-    if (residents->idle >= residents->count)
-        all_yield(core, residents);
+    go_round(core, residents, cta, core->moved || cta->ended != ended);
     return true;
 }
 
@@ -494,7 +554,7 @@ bool bl_cpu_run_fibers(struct bl_cpu_core *core)
     core->first = core->end = 0;
     while (more || residents.count) {
         if (!residents.count) {
-            enum begun result = begin_cta(core, &residents);
+            enum begun result = begin_next(core, &residents);
             if (result == NO_ROOM)
                 bl_cpu_out_of_memory(core, "a CTA's memory and stacks");
             more = result == BEGUN;

@@ -637,8 +637,24 @@ static void emit_switch(struct bl_cg_func *f, struct bl_cg_segment *s, const str
     }
 }
 
+/* For barriers of the cluster, which await only lanes that have not ended. */
+static void note_exited(struct bl_cg_func *f, const struct bl_cg_segment *s)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(f->cg->context);
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(f->cg->context), offsetof(struct bl_cpu_warp, exited), false), at, old;
+
+    if (!f->unit->clusters)
+        return;
+    at = LLVMBuildInBoundsGEP2(b, LLVMInt8TypeInContext(f->cg->context), f->warp, &index, 1, "");
+    old = LLVMBuildLoad2(b, i32, at, "");
+    LLVMBuildStore(b, LLVMBuildOr(b, old, bl_cg_mask_bits(f, s->mask), ""), at);
+}
+
 static void emit_return(struct bl_cg_func *f, struct bl_cg_segment *s, const struct bl_kir_instr *i)
 {
+    if (f->func->is_kernel)
+        note_exited(f, s);
     for (uint32_t o = 0; o < i->operand_count && f->result_slots; o++) {
         LLVMValueRef llvm = bl_cg_vector(f, i->operands[o]);
         if (s->region)
@@ -651,6 +667,7 @@ static void emit_return(struct bl_cg_func *f, struct bl_cg_segment *s, const str
 
 static void emit_exit(struct bl_cg_func *f, struct bl_cg_segment *s)
 {
+    note_exited(f, s);
     if (f->alive_slot) {
         LLVMValueRef left =
             LLVMBuildAnd(f->cg->builder, load_slot(f, f->alive_slot), LLVMBuildNot(f->cg->builder, s->mask, ""), "");

@@ -132,6 +132,7 @@ struct bl_cg_unit {
     BL_ARRAY(struct bl_kir_symbol *) globals;
     LLVMValueRef *functions; /* by place in funcs */
     bool *func_may_exit;     /* by place in funcs */
+    bool clusters;           /* BL_CPU_CLUSTER: lanes that end are noted in the warp */
     bool coroutine;          /* the kernel returns where a warp waits at a barrier */
     bool indirect_may_exit;  /* of the functions that an indirect call may reach, any */
     unsigned invariant_kind; /* metadata kind !invariant.load */

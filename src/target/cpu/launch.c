@@ -120,6 +120,9 @@ static enum bl_status submit(struct bl_queue *queue, const struct bl_launch *lau
     }
     fill(command, launch, code, params);
     memcpy(command->launch.cluster, cluster, sizeof(command->launch.cluster));
+    command->launch.clustered = code->info.flags & BL_CPU_CLUSTER;
+    if (command->launch.clustered && cluster[0])
+        command->total /= (uint64_t)cluster[0] * cluster[1] * cluster[2];
     command->worth = worth_waking(queue->runner, code, command->total, command->launch.nwarps);
     bl_cpu_command_commit(queue, command);
     return BL_OK;
@@ -294,11 +297,12 @@ static void fill_warp(struct bl_cpu_warp *warp, const struct bl_cpu_cta *cta)
     const struct bl_cpu_core *core = cta->core;
     const struct bl_cpu_grid *launch = &core->command->launch;
     uint32_t shared = launch->code->info.static_shared + launch->dynamic_shared;
+    uint8_t *end = cta->cluster ? bl_cpu_cluster_shared_end(cta) : cta->shared_map + cta->shared_size;
 
     warp->params = launch->params;
     warp->globals = launch->code->globals;
     warp->helpers = &bl_cpu_helpers;
-    warp->shared = cta->shared_map + cta->shared_size - BL_ALIGN_UP(shared, 128u); /* its end at the guard page */
+    warp->shared = end - BL_ALIGN_UP(shared, 128u); /* at the guard page */
     warp->shared_size = shared;
     warp->gridid = launch->gridid;
     warp->grid_workspace = launch->cooperative ? (uint64_t)(uintptr_t)launch->workspace : 0;
@@ -360,8 +364,8 @@ bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers)
     if (cta->serial == command->serial)
         return true;
     cta->serial = 0;
-    if (!grow(&cta->shared_map, &cta->shared_size, BL_MAX(shared, (size_t)1),
-              shared <= SMALL_SHARED ? SMALL_SHARED : BL_CPU_MAX_SHARED))
+    if (!cta->cluster && !grow(&cta->shared_map, &cta->shared_size, BL_MAX(shared, (size_t)1),
+                               shared <= SMALL_SHARED ? SMALL_SHARED : BL_CPU_MAX_SHARED))
         return false;
     if (stride && !grow(&cta->local_map, &cta->local_size, stride * BL_WARP * (together ? launch->nwarps : 1), 0))
         return false;
@@ -403,6 +407,7 @@ static inline void place_warp(struct bl_cpu_warp *warp, const struct bl_cpu_grid
 {
     for (int i = 0; i < 3; i++)
         warp->ctaid[i] = warp->clusterid[i] = ctaid[i];
+    warp->exited = 0;
     if (launch->cluster[0])
         place_cluster(warp, launch->cluster);
 }
@@ -415,11 +420,25 @@ static void ctaid_of(const struct bl_cpu_grid *launch, uint64_t linear, uint32_t
     ctaid[2] = (uint32_t)(linear / launch->grid[1]);
 }
 
+/* The CTA of a rank in a cluster. */
+static void ctaid_in_cluster(const struct bl_cpu_grid *launch, uint64_t linear, uint32_t rank, uint32_t ctaid[3])
+{
+    for (int i = 0; i < 3; i++) {
+        uint32_t size = launch->cluster[0] ? launch->cluster[i] : 1, count = launch->grid[i] / size;
+        ctaid[i] = (uint32_t)(linear % count) * size + rank % size;
+        linear /= count;
+        rank /= size;
+    }
+}
+
 void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear)
 {
     const struct bl_cpu_grid *launch = &cta->core->command->launch;
     uint32_t ctaid[3];
-    ctaid_of(launch, linear, ctaid);
+    if (cta->cluster)
+        ctaid_in_cluster(launch, linear, cta->rank, ctaid);
+    else
+        ctaid_of(launch, linear, ctaid);
     for (uint32_t w = 0; w < cta->nwarps; w++)
         place_warp(&cta->warps[w], launch, ctaid);
 }
@@ -548,7 +567,7 @@ bool bl_cpu_run_grid(struct bl_cpu_core *core)
 {
     const struct bl_cpu_grid *launch = &core->command->launch;
     uint32_t flags = launch->code->info.flags;
-    if (flags & BL_CPU_YIELDS || (flags & BL_CPU_BARRIER && !(flags & BL_CPU_COROUTINE) && launch->nwarps > 1))
+    if (flags & (BL_CPU_YIELDS | BL_CPU_CLUSTER) || (flags & BL_CPU_BARRIER && !(flags & BL_CPU_COROUTINE) && launch->nwarps > 1))
         return bl_cpu_run_fibers(core);
     struct bl_cpu_cta *cta = bl_cpu_cta_take(core);
     bool finished = true;

@@ -209,6 +209,11 @@ static void core_free(struct bl_cpu_core *core)
         core->spare = cta->next;
         bl_cpu_cta_free(cta);
     }
+    while (core->spare_clusters) {
+        struct bl_cpu_cluster *cluster = core->spare_clusters;
+        core->spare_clusters = cluster->next;
+        bl_cpu_cluster_free(cluster);
+    }
     bl_cpu_stack_unmap(&core->plain.stack);
     bl_cpu_stack_unmap(&core->deep.stack);
     bl_buffer_cleanup(&core->text);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/queue.h>
 
+#include "kir/kir.h"
 #include "target/cpu/runtime.h"
 
 enum {
@@ -45,6 +46,7 @@ struct bl_cpu_grid {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t dynamic_shared, threads, nwarps;
     bool cooperative;
+    bool clustered; /* pieces are clusters, which one core runs: their CTAs are resident together */
     uint64_t gridid;
     uint32_t workspace[2]; /* see bl_cpu_warp.grid_workspace */
     const uint8_t *params; /* the command's own, or on the heap */
@@ -245,8 +247,21 @@ struct bl_cpu_core {
     struct bl_cpu_cta *cta;   /* that runs */
     struct bl_cpu_cta *spare; /* CTAs that are not resident */
     uint32_t spare_count;
+    struct bl_cpu_cluster *spare_clusters;
+    uint32_t spare_cluster_count;
+    bool moved;            /* a CTA of a cluster has arrived at its barrier */
     uint32_t spins;        /* yields since anything else happened */
     struct bl_buffer text; /* what one printf writes */
+};
+
+/* CTAs that run together on one core, and the memory that they share. */
+struct bl_cpu_cluster {
+    struct bl_cpu_cluster *next;                  /* of the core's spare ones */
+    uint8_t *map;                                 /* BL_KIR_CLUSTER_CTAS places, a CTA's shared memory at the end of each */
+    uint32_t open;                                /* places that can be touched */
+    uint32_t size, running;                       /* CTAs; those that have not ended */
+    uint32_t phase;                               /* of its barrier */
+    struct bl_cpu_cta *ctas[BL_KIR_CLUSTER_CTAS]; /* owned; NULL: not needed yet */
 };
 
 struct bl_cpu_barrier {
@@ -269,7 +284,11 @@ struct bl_cpu_cta {
     bool fibered;                               /* its warps are fibers */
     uint32_t nwarps, all;                       /* all: mask of warps */
     uint32_t current, runnable, ended;
-    uint32_t active_barriers; /* mask: somebody arrived */
+    struct bl_cpu_cluster *cluster;                                            /* that it belongs to for good, or NULL */
+    uint32_t rank;                                                             /* there */
+    uint32_t cluster_arrived, cluster_waiting;                                 /* warps, by mask */
+    uint32_t cluster_lanes[BL_CPU_MAX_WARPS], cluster_phase[BL_CPU_MAX_WARPS]; /* arrived; when it did */
+    uint32_t active_barriers;                                                  /* mask: somebody arrived */
     struct bl_cpu_barrier barriers[BL_CPU_BARRIERS];
     uint32_t red_popc[BL_CPU_MAX_WARPS], red_participants[BL_CPU_MAX_WARPS];
     struct bl_cpu_fiber fibers[BL_CPU_MAX_WARPS];
@@ -285,7 +304,7 @@ bool bl_cpu_cta_prepare(struct bl_cpu_cta *cta, bool fibers);
 /* Memory of the warp for what a coroutine keeps; NULL: none to be had. */
 void *bl_cpu_cta_frame(struct bl_cpu_cta *cta, uint32_t warp, uint64_t bytes);
 void bl_cpu_run_ctas(struct bl_cpu_core *core);                 /* on a fiber */
-void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear); /* sets ctaid */
+void bl_cpu_cta_place(struct bl_cpu_cta *cta, uint64_t linear); /* sets ctaid; linear: of the cluster, if it is of one */
 struct bl_cpu_cta *bl_cpu_cta_take(struct bl_cpu_core *core);   /* NULL: no memory */
 void bl_cpu_cta_put(struct bl_cpu_core *core, struct bl_cpu_cta *cta);
 void bl_cpu_cta_free(struct bl_cpu_cta *cta);
@@ -294,6 +313,17 @@ void bl_cpu_thread_of(const struct bl_cpu_grid *launch, uint32_t warp, uint32_t 
 bool bl_cpu_turn_over(struct bl_cpu_core *core);
 /* Gives up the core's command: no memory for it. */
 void bl_cpu_out_of_memory(struct bl_cpu_core *core, const char *what);
+
+/* cluster.c */
+/* A cluster for the core's command, with a prepared CTA for each rank, but for stacks; NULL: no memory. */
+struct bl_cpu_cluster *bl_cpu_cluster_take(struct bl_cpu_core *core);
+void bl_cpu_cluster_put(struct bl_cpu_core *core, struct bl_cpu_cluster *cluster);
+void bl_cpu_cluster_free(struct bl_cpu_cluster *cluster);
+/* The end of the CTA's shared memory: a guard page follows. */
+uint8_t *bl_cpu_cluster_shared_end(const struct bl_cpu_cta *cta);
+void bl_cpu_cluster_begin(struct bl_cpu_cluster *cluster); /* nobody has arrived */
+bool bl_cpu_cluster_is_stuck(const struct bl_cpu_cluster *cluster);
+void bl_cpu_cluster_warp_ended(struct bl_cpu_cta *cta);
 
 /* transfer.c */
 bool bl_cpu_run_transfer(struct bl_cpu_core *core);
@@ -343,6 +373,8 @@ uint32_t bl_cpu_help_red(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, 
 bool bl_cpu_help_barrier_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count);
 bool bl_cpu_help_red_begin(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t id, uint32_t count, uint32_t preds);
 uint32_t bl_cpu_help_red_end(struct bl_cpu_warp *warp, uint32_t *participants);
+void bl_cpu_help_cluster_arrive(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t ending);
+void bl_cpu_help_cluster_wait(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t ending);
 void *bl_cpu_help_frame(struct bl_cpu_warp *warp, uint64_t bytes);
 void bl_cpu_help_yield(struct bl_cpu_warp *warp, uint32_t ns);
 void bl_cpu_help_fault(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const char *text) __attribute__((noreturn));
