@@ -117,8 +117,13 @@ class Cc(unittest.TestCase):
                 self.assertIn(chip, code_object.read(file.read())["amdhsa.target"])
 
     def test_what_is_refused(self):
-        said = self.refused(".visible .entry k() { .reg .u32 %r<2>;\n bar.sync 1, 64; ret; }")
-        self.assertRegex(said, r"k: line 5: .*barrier")
+        said = self.refused(".visible .entry k() { .reg .u64 %a;\n mov.u64 %a, %gridid; st.global.u64 [%a], %a; ret; }")
+        self.assertRegex(said, r"k: line 5: .*%gridid")
+        part = os.path.join(HERE, "part_barriers.ptx")
+        got = self.cc("--target", "gfx90a", part, "-o", "part.hsaco")
+        self.assertEqual(got.returncode, 1)
+        self.assertRegex(got.stderr, r"part_barriers: line \d+: barrier: .*64 lanes")
+        self.assertEqual(self.cc("--target", "gfx1100", part, "-o", "part.hsaco").returncode, 0)
         said = self.refused(".visible .entry k() { .shared .b8 a[70000]; .reg .u32 %r; mov.u32 %r, a; st.shared.u32 [%r], %r; ret; }")
         self.assertRegex(said, "65536 bytes of LDS")
         said = self.refused(".visible .entry k() { nonsense; ret; }")

@@ -19,6 +19,8 @@
 #include "target/amdgpu/compile.h"
 #include "target/cpu/codegen.h"
 
+enum { BL_AMD_BARRIERS = 16 }; /* that a CTA has (PTX ISA, bar) */
+
 /* LLVM's numbers of AMDGPU's address spaces. */
 enum { BL_AMD_FLAT = 0, BL_AMD_GLOBAL = 1, BL_AMD_LDS = 3, BL_AMD_CONST = 4, BL_AMD_SCRATCH = 5 };
 
@@ -44,7 +46,7 @@ struct bl_amd_unit {
     bool indirect_may_exit;
     uint32_t shared_bytes;   /* static, with what barriers with a reduction need */
     uint32_t reduction_slot; /* place in LDS of that; UINT32_MAX: not used */
-    bool dynamic_shared;
+    uint32_t barrier_slots;  /* place in LDS of barriers for a part of the CTA; UINT32_MAX: there are none */
 };
 
 /* An edge of the control-flow graph that has an LLVM block of its own. */
@@ -105,6 +107,9 @@ void bl_amd_strong_store(struct bl_amd_func *f, const struct bl_kir_instr *i, LL
 void bl_amd_fence(struct bl_amd_func *f, const char *order, const char *scope);
 /* Gives the object's module the functions that the calls need. */
 enum bl_status bl_amd_link_text(struct bl_amd_object *object);
+
+/* warp.c: at the start of a kernel that has barriers for a part of the CTA */
+void bl_amd_clear_barriers(struct bl_amd_func *f);
 
 /* sreg.c */
 LLVMValueRef bl_amd_lane(struct bl_amd_func *f);      /* i32: 0 to 31 */

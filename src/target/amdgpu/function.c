@@ -213,6 +213,8 @@ enum bl_status bl_amd_function(struct bl_amd_func *f)
         f->frame = LLVMBuildAlloca(f->cg->builder, bytes, "frame");
         LLVMSetAlignment(f->frame, BL_MAX(func->frame_align, 4u));
     }
+    if (func->is_kernel && f->unit->barrier_slots != UINT32_MAX)
+        bl_amd_clear_barriers(f);
     LLVMBuildBr(f->cg->builder, f->blocks[0]);
     for (uint32_t p = 0; p < func->params.count; p++)
         f->values[func->params.items[p]->id] = LLVMGetParam(f->function, p);

@@ -82,7 +82,7 @@ static enum bl_status place_shared(struct bl_amd_unit *unit)
     struct bl_kir_module *module = unit->object->module;
     uint8_t *used = BL_NEW_ARRAY(unit->object->cg.arena, uint8_t, module->symbols.count + 1u);
     uint64_t end = 0, align, limit = unit->object->chip->shared_limit;
-    bool reduces = false;
+    bool reduces = false, parts = false;
 
     for (uint32_t s = 0; s < module->symbols.count; s++)
         module->symbols.items[s]->index = s;
@@ -92,22 +92,25 @@ static enum bl_status place_shared(struct bl_amd_unit *unit)
             if (i->op == BL_KIR_OP_addrof)
                 used[i->attr->symbol->index] = 1;
             reduces |= i->op == BL_KIR_OP_barrier_red;
+            parts |= i->op == BL_KIR_OP_barrier && i->operand_count > 1;
         }
     for (uint32_t s = 0; s < module->symbols.count; s++) {
         struct bl_kir_symbol *symbol = module->symbols.items[s];
         if (symbol->space != BL_KIR_SHARED || !used[s])
             continue;
-        if (symbol->is_extern) {
-            unit->dynamic_shared = true;
+        if (symbol->is_extern)
             continue;
-        }
         align = BL_MAX(symbol->align, 1u);
         symbol->offset = (end + align - 1) & ~(align - 1);
         end = symbol->offset + BL_MIN(symbol->size, limit + 1);
         if (end > limit)
             break;
     }
-    unit->reduction_slot = UINT32_MAX;
+    unit->reduction_slot = unit->barrier_slots = UINT32_MAX;
+    if (parts) {
+        unit->barrier_slots = (uint32_t)BL_ALIGN_UP(end, 4);
+        end = unit->barrier_slots + 8 * BL_AMD_BARRIERS;
+    }
     if (reduces) {
         unit->reduction_slot = (uint32_t)BL_ALIGN_UP(end, 4);
         end = unit->reduction_slot + 4;

@@ -232,15 +232,113 @@ static void whole_barrier(struct bl_amd_func *f)
     bl_amd_fence(f, "acquire", "workgroup");
 }
 
-/* The chip has one barrier, for all waves of the workgroup. A barrier of another number that all threads come to is the same. */
-static bool build_barrier(struct bl_amd_func *f, const struct bl_kir_instr *i)
+/* ---- a barrier for a part of the CTA ----
+ * The chip has one barrier, for all waves of the workgroup. Others are pairs of words in LDS: how many threads have come, and how
+ * often it has opened. A warp counts as 32 threads that come together (PTX ISA, bar). One lane counts and waits for the others of
+ * its warp. */
+
+static LLVMValueRef barrier_word(struct bl_amd_func *f, LLVMValueRef id, uint32_t word)
 {
-    if (i->attr->arrive || i->operand_count > 1) {
-        bl_amd_unsupported(f, i, "a barrier for a part of the CTA is not supported on AMD GPUs yet");
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMValueRef place = LLVMBuildAnd(b, id, a_i32(f, BL_AMD_BARRIERS - 1), "");
+
+    place = LLVMBuildAdd(b, LLVMBuildShl(b, place, a_i32(f, 3), ""), a_i32(f, f->unit->barrier_slots + 4 * word), "");
+    return LLVMBuildIntToPtr(b, place, a_pointer(f, BL_AMD_LDS), "");
+}
+
+static LLVMValueRef read_word(struct bl_amd_func *f, LLVMValueRef pointer)
+{
+    LLVMValueRef word = LLVMBuildLoad2(f->cg->builder, a_int(f, 32), pointer, "");
+
+    LLVMSetAlignment(word, 4);
+    LLVMSetOrdering(word, LLVMAtomicOrderingMonotonic);
+    return word;
+}
+
+/* Counts this warp; the last one takes the count back and opens the barrier. The builder then stands where both ways meet. */
+static void come(struct bl_amd_func *f, LLVMValueRef id, LLVMValueRef count)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef last = bl_amd_block(f, "last"), came = bl_amd_block(f, "came");
+    LLVMValueRef threads = barrier_word(f, id, 0), before;
+
+    before = LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpAdd, threads, a_i32(f, BL_WARP), LLVMAtomicOrderingMonotonic, false);
+    before = LLVMBuildAdd(b, before, a_i32(f, BL_WARP), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, before, count, ""), last, came);
+    LLVMPositionBuilderAtEnd(b, last);
+    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpSub, threads, count, LLVMAtomicOrderingMonotonic, false);
+    bl_amd_fence(f, "release", "workgroup");
+    LLVMBuildAtomicRMW(b, LLVMAtomicRMWBinOpAdd, barrier_word(f, id, 1), a_i32(f, 1), LLVMAtomicOrderingMonotonic, false);
+    LLVMBuildBr(b, came);
+    LLVMPositionBuilderAtEnd(b, came);
+}
+
+static void wait_for_opening(struct bl_amd_func *f, LLVMValueRef opened, LLVMValueRef before)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef again = bl_amd_block(f, "wait"), rest = bl_amd_block(f, "rest"), open = bl_amd_block(f, "open");
+    LLVMValueRef shortest = a_i32(f, 1);
+
+    LLVMBuildBr(b, again);
+    LLVMPositionBuilderAtEnd(b, again);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, read_word(f, opened), before, ""), rest, open);
+    LLVMPositionBuilderAtEnd(b, rest);
+    a_call(f, "llvm.amdgcn.s.sleep", 1, &shortest);
+    LLVMBuildBr(b, again);
+    LLVMPositionBuilderAtEnd(b, open);
+}
+
+static bool part_barrier(struct bl_amd_func *f, const struct bl_kir_instr *i)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef leads = bl_amd_block(f, "leads"), done = bl_amd_block(f, "together");
+    LLVMValueRef id = bl_amd_value(f, i->operands[0]), count = bl_amd_value(f, i->operands[1]), leader, before;
+
+    if (is_half(f)) {
+        bl_amd_unsupported(f, i,
+                           "a barrier for a part of the CTA is not supported on chips with waves of 64 lanes: the two warps of a "
+                           "wave cannot wait for each other");
         return true;
     }
+    bl_amd_fence(f, "release", "workgroup");
+    leader = LLVMBuildICmp(b, LLVMIntEQ, first_of(f, active(f)), bl_amd_lane(f), "");
+    LLVMBuildCondBr(b, leader, leads, done);
+    LLVMPositionBuilderAtEnd(b, leads);
+    before = i->attr->arrive ? NULL : read_word(f, barrier_word(f, id, 1));
+    come(f, id, count);
+    if (before)
+        wait_for_opening(f, barrier_word(f, id, 1), before);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    a_call(f, "llvm.amdgcn.wave.barrier", 0, NULL);
+    bl_amd_fence(f, "acquire", "workgroup");
+    return true;
+}
+
+/* A barrier of any number that all threads come to is the chip's. */
+static bool build_barrier(struct bl_amd_func *f, const struct bl_kir_instr *i)
+{
+    if (i->operand_count > 1)
+        return part_barrier(f, i);
+    if (i->attr->arrive)
+        return false;
     whole_barrier(f);
     return true;
+}
+
+void bl_amd_clear_barriers(struct bl_amd_func *f)
+{
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMBasicBlockRef clear = bl_amd_block(f, "clear"), cleared = bl_amd_block(f, "cleared");
+    LLVMValueRef tid = bl_amd_linear_tid(f);
+
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, tid, a_i32(f, 0), ""), clear, cleared);
+    LLVMPositionBuilderAtEnd(b, clear);
+    for (uint32_t n = 0; n < 2 * BL_AMD_BARRIERS; n++)
+        LLVMBuildStore(b, a_i32(f, 0), LLVMConstIntToPtr(a_i32(f, f->unit->barrier_slots + 4 * n), a_pointer(f, BL_AMD_LDS)));
+    LLVMBuildBr(b, cleared);
+    LLVMPositionBuilderAtEnd(b, cleared);
+    whole_barrier(f);
 }
 
 static LLVMValueRef reduction_pointer(struct bl_amd_func *f)
