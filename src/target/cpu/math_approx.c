@@ -120,9 +120,40 @@ static LLVMValueRef polynomial_f32(struct bl_math *m, enum bl_kir_op op, LLVMVal
     }
 }
 
+/* By an AMD chip's own unit, which takes subnormal numbers for zeros as NVIDIA's does. NULL: it has none. Sine and cosine take
+ * turns. */
+static LLVMValueRef native_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+{
+    static const struct {
+        enum bl_kir_op op;
+        const char *name;
+    } units[] = {{BL_KIR_OP_frcp, "llvm.amdgcn.rcp"},  {BL_KIR_OP_fsqrt, "llvm.amdgcn.sqrt"}, {BL_KIR_OP_frsqrt, "llvm.amdgcn.rsq"},
+                 {BL_KIR_OP_fex2, "llvm.amdgcn.exp2"}, {BL_KIR_OP_flg2, "llvm.amdgcn.log"},   {BL_KIR_OP_fsin, "llvm.amdgcn.sin"},
+                 {BL_KIR_OP_fcos, "llvm.amdgcn.cos"}};
+
+    if (op == BL_KIR_OP_fsin || op == BL_KIR_OP_fcos)
+        x = m_call(m, "llvm.amdgcn.fract", 1, m_fmul(m, x, m_f32(m, 0x1.45f306p-3)), NULL, NULL);
+    for (size_t i = 0; i < BL_LEN(units); i++)
+        if (units[i].op == op)
+            return m_call(m, units[i].name, 1, x, NULL, NULL);
+    return NULL;
+}
+
+/* Whether the op is made of arithmetic, and not by a unit or what gives the same bits. */
+static bool by_polynomial(const struct bl_math *m, enum bl_kir_op op)
+{
+    return m->cg->fast_math && !(m->cg->features.amdgcn && op != BL_KIR_OP_ftanh);
+}
+
+static LLVMValueRef unit_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
+{
+    LLVMValueRef native = m->cg->fast_math && m->cg->features.amdgcn ? native_f32(m, op, x) : NULL;
+    return native ? native : bl_math_table_f32(m, op, x);
+}
+
 LLVMValueRef bl_math_approximate_f32(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
 {
-    return m->cg->fast_math ? polynomial_f32(m, op, x) : bl_math_table_f32(m, op, x);
+    return by_polynomial(m, op) ? polynomial_f32(m, op, x) : unit_f32(m, op, x);
 }
 
 /* ---- arguments and results that are subnormal ---------------------------------------------------- */
@@ -147,21 +178,21 @@ static LLVMValueRef scaled(struct bl_math *m, enum bl_kir_op op, LLVMValueRef x)
     switch (op) {
     case BL_KIR_OP_frcp:
         large = m_fcmp(m, LLVMRealOGT, m_fabs(m, x), m_f32(m, 0x1p126));
-        y = bl_math_table_f32(m, op, scale_if(m, large, scale_if(m, small, x, 0x1p24), 0.25));
+        y = unit_f32(m, op, scale_if(m, large, scale_if(m, small, x, 0x1p24), 0.25));
         return scale_if(m, large, scale_if(m, small, y, 0x1p24), 0.25);
     case BL_KIR_OP_frsqrt:
-        return scale_if(m, small, bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p12);
+        return scale_if(m, small, unit_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p12);
     case BL_KIR_OP_fsqrt:
-        return scale_if(m, small, bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p-12);
+        return scale_if(m, small, unit_f32(m, op, scale_if(m, small, x, 0x1p24)), 0x1p-12);
     case BL_KIR_OP_flg2:
-        y = bl_math_table_f32(m, op, scale_if(m, small, x, 0x1p24));
+        y = unit_f32(m, op, scale_if(m, small, x, 0x1p24));
         return m_select(m, small, m_fsub(m, y, m_f32(m, 24)), y);
     case BL_KIR_OP_fex2:
         small = m_fcmp(m, LLVMRealOLT, x, m_f32(m, -126));
-        y = bl_math_table_f32(m, op, scale_if(m, small, x, 0.5));
+        y = unit_f32(m, op, scale_if(m, small, x, 0.5));
         return m_select(m, small, m_fmul(m, y, y), y);
     default:
-        return bl_math_table_f32(m, op, x);
+        return unit_f32(m, op, x);
     }
 }
 
@@ -184,7 +215,7 @@ static LLVMValueRef divide_approx(struct bl_math *m, LLVMValueRef a, LLVMValueRe
         b = scale_if(m, small, b, 0x1p24);
     }
     b = bl_math_approximate_f32(m, BL_KIR_OP_frcp, b);
-    return m_fmul(m, a, m->cg->fast_math ? bl_math_flush(m, b) : b);
+    return m_fmul(m, a, by_polynomial(m, BL_KIR_OP_frcp) ? bl_math_flush(m, b) : b);
 }
 
 /* ---- f64 ------------------------------------------------------------------------------------------ */
@@ -265,12 +296,12 @@ bool bl_math_approximate(struct bl_math *m)
         m->out[0] = bl_math_finish(m, x);
         return true;
     }
-    if (m->cg->fast_math)
+    if (by_polynomial(m, op))
         x = polynomial_f32(m, op, bl_math_operand(m, 0));
     else /* the unit itself takes subnormal numbers for zeros */
-        x = m->attr->ftz ? bl_math_table_f32(m, op, m->in[0]) : scaled(m, op, m->in[0]);
+        x = m->attr->ftz ? unit_f32(m, op, m->in[0]) : scaled(m, op, m->in[0]);
     if (!x)
         return false;
-    m->out[0] = m->cg->fast_math ? bl_math_finish(m, x) : m->attr->sat ? bl_math_saturate(m, x) : x;
+    m->out[0] = by_polynomial(m, op) ? bl_math_finish(m, x) : m->attr->sat ? bl_math_saturate(m, x) : x;
     return true;
 }
