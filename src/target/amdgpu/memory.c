@@ -79,6 +79,17 @@ static LLVMTypeRef variable_type(struct bl_amd_object *object, const struct bl_k
     return LLVMStructTypeInContext(cg->context, types, parts, true);
 }
 
+/* Pointers of a size that there is, inside the variable, in order or not. */
+static bool relocs_fit(const struct bl_kir_symbol *symbol)
+{
+    for (uint32_t r = 0; r < symbol->relocs.count; r++) {
+        const struct bl_kir_reloc *reloc = &symbol->relocs.items[r];
+        if (!reloc->size || reloc->size > 8 || (uint64_t)reloc->offset + reloc->size > symbol->size)
+            return false;
+    }
+    return !symbol->relocs.count || symbol->init;
+}
+
 static uint32_t symbol_place(const struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
 {
     for (uint32_t s = 0; s < object->module->symbols.count; s++)
@@ -100,6 +111,10 @@ LLVMValueRef bl_amd_global(struct bl_amd_object *object, struct bl_kir_symbol *s
     }
     if (object->globals[place])
         return object->globals[place];
+    if (!relocs_fit(symbol)) {
+        bl_fail(cg->error, BL_INVALID, "variable %s: pointers in its initial value that don't fit", symbol->name);
+        return NULL;
+    }
     type = variable_type(object, symbol);
     global = object->globals[place] = LLVMAddGlobalInAddressSpace(cg->module, type, symbol->name, BL_AMD_GLOBAL);
     LLVMSetExternallyInitialized(global, true); /* the host may write it between launches */
@@ -324,9 +339,11 @@ static bool build_load(struct bl_amd_func *f, const struct bl_kir_instr *i)
     return true;
 }
 
-/* A stored NaN has the bits that an NVIDIA GPU gives it. */
+/* A stored NaN has the bits that an NVIDIA GPU gives it, but for fast math. */
 static LLVMValueRef stored(struct bl_amd_func *f, const struct bl_kir_value *value)
 {
+    if (f->cg->fast_math)
+        return bl_amd_value(f, value);
     return bl_cg_settle_nan(f->cg, value, 1, bl_amd_value(f, value));
 }
 
