@@ -22,7 +22,7 @@ struct cc {
 static int list_targets(void)
 {
     for (const struct bl_amd_chip *chip = bl_amd_chips; chip->name; chip++)
-        printf("%-8s  %s\n", chip->name, chip->hardware);
+        printf("%-15s  %s\n", chip->name, chip->hardware);
     return BL_CLI_OK;
 }
 

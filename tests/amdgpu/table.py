@@ -66,7 +66,7 @@ def main():
         print("skipped: no nvcc")
         raise SystemExit(77)
     with open(os.path.join(ROOT, "src/target/amdgpu/chip.c")) as file:
-        chips = options.chips.split(",") if options.chips else re.findall(r'"(gfx\w+)"', file.read())
+        chips = options.chips.split(",") if options.chips else re.findall(r'\("(gfx[\w-]+)", 0x', file.read())
     files = options.files or sorted(f for d in ("tests/programs/*.cu", "bench/*.cu", "examples/*.cu", "tests/amdgpu/*.ptx")
                                     for f in glob.glob(os.path.join(ROOT, d)))
     reasons = collections.defaultdict(lambda: collections.defaultdict(list))

@@ -106,7 +106,7 @@ class Cc(unittest.TestCase):
 
     def test_every_chip(self):
         with open(CHIPS) as file:
-            known = re.findall(r'"(gfx\w+)"', file.read())
+            known = re.findall(r'\("(gfx[\w-]+)", 0x', file.read())
         self.assertGreater(len(known), 20)
         listed = self.cc("--targets")
         self.assertEqual([line.split()[0] for line in listed.stdout.splitlines()], known)

@@ -34,6 +34,7 @@ struct bl_amd_chip {
     uint32_t wave;         /* lanes of a wave: 32 or 64 */
     uint32_t code_object;  /* version of the ABI, hundreds: 500, 600 */
     uint32_t shared_limit; /* bytes of LDS that a workgroup may have */
+    uint32_t machine;      /* EF_AMDGPU_MACH, in the ELF header flags */
     const char *hardware;  /* for people */
 };
 /* All that are known, a NULL name at the end. */

@@ -1,4 +1,5 @@
 /* LLVM's machine for the chip, the passes, and the way from an LLVM module to a code object or text. Called by compile.c. */
+#include <elf.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
@@ -100,6 +101,25 @@ static enum bl_status emit_code(struct bl_amd_object *object, LLVMCodeGenFileTyp
     return object->cg.error->status;
 }
 
+/* An LLVM that does not know the chip makes code for another, with no more than a message. */
+static enum bl_status check_machine(const struct bl_amd_object *object, const struct bl_amd_answer *answer)
+{
+    Elf64_Ehdr header;
+
+    if (answer->size < sizeof(header))
+        return bl_fail(object->cg.error, BL_COMPILER, "LLVM made no object");
+    memcpy(&header, answer->data, sizeof(header));
+    if ((header.e_flags & 0xff) == object->chip->machine)
+        return BL_OK;
+    return bl_fail(object->cg.error, BL_UNSUPPORTED, "LLVM " LLVM_VERSION_STRING " does not know the chip %s", object->chip->name);
+}
+
+static enum bl_status emit_object(struct bl_amd_object *object, struct bl_amd_answer *answer)
+{
+    enum bl_status status = emit_code(object, LLVMObjectFile, answer);
+    return status == BL_OK ? check_machine(object, answer) : status;
+}
+
 enum bl_status bl_amd_emit(struct bl_amd_object *object, struct bl_amd_answer *answer)
 {
     enum bl_status status = verify(&object->cg);
@@ -116,9 +136,9 @@ enum bl_status bl_amd_emit(struct bl_amd_object *object, struct bl_amd_answer *a
     case BL_AMD_EMIT_ASSEMBLY:
         return emit_code(object, LLVMAssemblyFile, answer);
     case BL_AMD_EMIT_RELOCATABLE:
-        return emit_code(object, LLVMObjectFile, answer);
+        return emit_object(object, answer);
     default:
-        status = emit_code(object, LLVMObjectFile, answer);
+        status = emit_object(object, answer);
         return status == BL_OK ? bl_amd_link(object->cg.arena, answer->data, answer->size, answer) : status;
     }
 }
