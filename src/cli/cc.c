@@ -145,22 +145,22 @@ static int run_cc(int argc, char **argv)
 const struct bl_cli_command bl_cli_cc = {
     .name = "cc",
     .summary = "compiles PTX to code objects for AMD GPUs",
-    .help =
-        "Usage: bailey cc --target CHIP FILE.ptx [-o FILE.hsaco] [OPTION…]\n"
-        "       bailey cc --all FILE.ptx [-o NAME]\n"
-        "       bailey cc --targets\n"
-        "\n"
-        "Compiles the kernels of a PTX file ahead of time to a code object that a HIP program loads (hipModuleLoad). Shared "
-        "memory,\n"
-        "arguments and grids are as the CUDA kernel has them. What can't be compiled is named with its line.\n"
-        "\n"
-        "  --target CHIP   the chip, as gfx1100; --targets lists those that are known\n"
-        "  --all           every chip that is known: writes NAME.CHIP.hsaco for each\n"
-        "  --kernel NAME   only this kernel\n"
-        "  -o FILE         where to (default: the input's name, ending in .hsaco or .s)\n"
-        "  -S              write assembly\n"
-        "  -O0 to -O3      how hard to try (-O2)\n"
-        "  --fast-math     sin, ex2, rcp and the other approximate functions by polynomials within the error that PTX documents,\n"
-        "                  not the bits that an NVIDIA GPU gives\n",
+    .help = "Usage: bailey cc --target CHIP FILE.ptx [-o FILE.hsaco] [OPTION…]\n"
+            "       bailey cc --all FILE.ptx [-o NAME]\n"
+            "       bailey cc --targets\n"
+            "\n"
+            "Compiles the kernels of a PTX file ahead of time to a code object that a HIP program loads (hipModuleLoad). Shared "
+            "memory,\n"
+            "arguments and grids are as the CUDA kernel has them. What can't be compiled is named with its line.\n"
+            "\n"
+            "  --target CHIP   the chip, as gfx1100; --targets lists those that are known\n"
+            "  --all           every chip that is known: writes NAME.CHIP.hsaco for each\n"
+            "  --kernel NAME   only this kernel\n"
+            "  -o FILE         where to (default: the input's name, ending in .hsaco or .s)\n"
+            "  -S              write assembly\n"
+            "  -O0 to -O3      how hard to try (-O2)\n"
+            "  --fast-math     sin, ex2, rcp and the other approximate functions by the chip's own, and NaNs as they come, not the "
+            "bits\n"
+            "                  that an NVIDIA GPU gives\n",
     .run = run_cc,
 };
