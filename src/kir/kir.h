@@ -145,6 +145,45 @@ enum bl_kir_image_outside { BL_KIR_IMAGE_TRAP, BL_KIR_IMAGE_CLAMP, BL_KIR_IMAGE_
 #define BL_KIR_IMAGE_BYTES(code) ((uint32_t)((code) >> 16 & 255))
 #define BL_KIR_IMAGE_OUTSIDE(code) ((enum bl_kir_image_outside)((code) >> 24 & 3))
 
+/* What a multiplication of matrices does: attr.imm is made of the fields below. D = A * B + C with m rows (8 or 16), 8 columns; the
+ * fragments lie in the lanes as PTX ISA, 9.7.14.5, says of mma.m8n8k* and mma.m16n8k*. */
+enum bl_kir_matrix_type {
+    BL_KIR_MATRIX_F16,
+    BL_KIR_MATRIX_BF16,
+    BL_KIR_MATRIX_TF32,
+    BL_KIR_MATRIX_E4M3,
+    BL_KIR_MATRIX_E5M2,
+    BL_KIR_MATRIX_S8,
+    BL_KIR_MATRIX_U8,
+    BL_KIR_MATRIX_S4,
+    BL_KIR_MATRIX_U4,
+    BL_KIR_MATRIX_B1,
+    BL_KIR_MATRIX_F64, /* two words an element */
+    BL_KIR_MATRIX_F32,
+    BL_KIR_MATRIX_S32,
+    BL_KIR_MATRIX_TYPES
+};
+enum bl_kir_matrix_flags {
+    BL_KIR_MATRIX_M16 = 1,       /* 16 rows, else 8 */
+    BL_KIR_MATRIX_SATURATE = 2,  /* integers */
+    BL_KIR_MATRIX_AND = 4,       /* b1: popc of and, else of xor */
+    BL_KIR_MATRIX_SPARSE = 8,    /* A holds half of its columns; a word more, the last operand, says which */
+    BL_KIR_MATRIX_QUADS = 16,    /* m8n8k4 of f16: four products, each by two groups of four lanes */
+    BL_KIR_MATRIX_A_COLUMN = 32, /* QUADS alone: how A and B lie in the lanes */
+    BL_KIR_MATRIX_B_COLUMN = 64,
+};
+#define BL_KIR_MATRIX(d, a, b, c, k, flags, selector, round)                                                                       \
+    ((uint64_t)(d) | (uint64_t)(a) << 4 | (uint64_t)(b) << 8 | (uint64_t)(c) << 12 | (uint64_t)(k) << 16 |                         \
+     (uint64_t)(flags) << 28 | (uint64_t)(selector) << 36 | (uint64_t)(round) << 40)
+#define BL_KIR_MATRIX_D(code) ((enum bl_kir_matrix_type)((code)&15))
+#define BL_KIR_MATRIX_A(code) ((enum bl_kir_matrix_type)((code) >> 4 & 15))
+#define BL_KIR_MATRIX_B(code) ((enum bl_kir_matrix_type)((code) >> 8 & 15))
+#define BL_KIR_MATRIX_C(code) ((enum bl_kir_matrix_type)((code) >> 12 & 15))
+#define BL_KIR_MATRIX_K(code) ((uint32_t)((code) >> 16 & 0xfff)) /* columns of A */
+#define BL_KIR_MATRIX_FLAGS(code) ((uint32_t)((code) >> 28 & 0xff))
+#define BL_KIR_MATRIX_SELECTOR(code) ((uint32_t)((code) >> 36 & 3))       /* of the lanes that hold the word more */
+#define BL_KIR_MATRIX_ROUND(code) ((enum bl_kir_round)((code) >> 40 & 7)) /* of f64 */
+
 enum bl_kir_shfl { BL_KIR_SHFL_UP, BL_KIR_SHFL_DOWN, BL_KIR_SHFL_BFLY, BL_KIR_SHFL_IDX };
 enum bl_kir_vote { BL_KIR_VOTE_ALL, BL_KIR_VOTE_ANY, BL_KIR_VOTE_UNI, BL_KIR_VOTE_BALLOT, BL_KIR_VOTE_POPC };
 enum bl_kir_prmt {

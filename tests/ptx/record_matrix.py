@@ -385,6 +385,12 @@ class Bench:
         status = self.driver.cuda.cuModuleLoadDataEx(ctypes.byref(module), text.encode(), 2, options, values)
         return module if status == 0 else None, log.value.decode(errors='replace')
 
+    def takes(self, module):
+        """Whether the kernel can be loaded: ours says so no earlier than at a launch, or where its attributes are asked for."""
+        function, value = ctypes.c_void_p(), ctypes.c_int()
+        self.driver.call('cuModuleGetFunction', ctypes.byref(function), module, b'k')
+        return self.driver.cuda.cuFuncGetAttribute(ctypes.byref(value), 4, function) == 0  # the number of registers
+
     def results(self, form, module, name):
         """All bytes that the form gives for the tiles of a class."""
         driver, partner = self.driver, form.kinds[0] or ''
@@ -406,7 +412,7 @@ def digest(data):
 def lines(bench, raw=None):
     for form in forms():
         module, log = bench.load(form)
-        if module is None:
+        if module is None or not bench.takes(module):
             print(form.name, log.strip().splitlines()[:2], file=sys.stderr)
             yield f'{form.name}: refused'
             continue

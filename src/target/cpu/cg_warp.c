@@ -1,7 +1,7 @@
 /* What the lanes of a warp do together, what a thread asks about itself (special registers), and barriers. Member masks may
  * differ by lane: parts of a warp then act in one instruction, each for itself. Lanes named in a mask that are elsewhere, or
  * gone, take no part. PTX ISA, 9.7.9.6 and 9.7.13. */
-#include "target/cpu/function.h"
+#include "target/cpu/cg_matrix.h"
 
 static LLVMTypeRef int_type(const struct bl_cg_func *f, unsigned bits)
 {
@@ -670,6 +670,8 @@ bool bl_cg_warp(struct bl_cg_func *f, const struct bl_kir_instr *i)
     case BL_KIR_OP_elect:
         emit_elect(f, i);
         return true;
+    case BL_KIR_OP_matrix:
+        return bl_cg_matrix(f, i);
     case BL_KIR_OP_warpsync: /* the lanes are together; their memory accesses must not move across */
         LLVMBuildFence(f->cg->builder, LLVMAtomicOrderingSequentiallyConsistent, true, "");
         return true;

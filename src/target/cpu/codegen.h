@@ -41,6 +41,7 @@ struct bl_cg {
     struct bl_error *error;
     /* cg_image.c: what texture ops give to the runtime and get, in image_function's frame; NULL: none yet */
     LLVMValueRef image_function, image_objects, image_words, image_results;
+    LLVMValueRef matrix_function, matrix_words, matrix_results; /* cg_matrix.c, likewise */
 };
 
 /* The LLVM type of a kir type at width 1 or 32. */

@@ -39,4 +39,5 @@ const struct bl_cpu_helpers bl_cpu_helpers = {
     .clock = help_clock,
     .globaltimer = help_globaltimer,
     .image = bl_cpu_help_image,
+    .matrix = bl_cpu_help_matrix,
 };
