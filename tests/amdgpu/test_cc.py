@@ -104,6 +104,20 @@ class Cc(unittest.TestCase):
         for word in ("s_barrier", "ds_load_b32", "global_load_b32", "block_sum:", "s_endpgm"):
             self.assertIn(word, text)
 
+    def test_fast_math(self):
+        """The chip's own functions; and where every f32 op is ftz, its mode in place of code."""
+        body = (".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{ .reg .u64 %a; .reg .f32 %f<3>; ld.param.u64 %a, [p];"
+                " ld.global.f32 %f0, [%a]; fma.rn.ftz.f32 %f1, %f0, %f0, %f0; {} %f2, %f1; st.global.f32 [%a], %f2; ret; }}")
+        for op, mode, fast in (("rcp.approx.ftz.f32", 0, True), ("rcp.approx.f32", 3, True), ("rcp.approx.ftz.f32", 3, False)):
+            with open(os.path.join(self.folder, "k.ptx"), "w") as file:
+                file.write(body.format(op))
+            got = self.cc("--target", "gfx1100", "-S", "k.ptx", *(["--fast-math"] if fast else []))
+            self.assertEqual((got.returncode, got.stderr), (0, ""))
+            with open(os.path.join(self.folder, "k.s")) as file:
+                text = file.read()
+            self.assertRegex(text, rf"amdhsa_float_denorm_mode_32 {mode}\b")
+            self.assertEqual("v_rcp_f32" in text, fast)
+
     def test_every_chip(self):
         with open(CHIPS) as file:
             known = re.findall(r'\("(gfx[\w-]+)", 0x', file.read())

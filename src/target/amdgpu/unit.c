@@ -127,6 +127,53 @@ static enum bl_status place_shared(struct bl_amd_unit *unit)
     return BL_OK;
 }
 
+/* ---- subnormal numbers ---------------------------------------------------------------------------- */
+
+static bool has_type(const struct bl_kir_instr *i, enum bl_kir_type type)
+{
+    return (i->operand_count && i->operands[0]->type == type) || (i->result_count && i->results[0]->type == type);
+}
+
+/* Whether the op's meaning allows that f32 arithmetic takes subnormal numbers for zeros. bf16 is computed in f32. */
+static bool may_flush(const struct bl_kir_instr *i)
+{
+    if (has_type(i, BL_KIR_BF16) || has_type(i, BL_KIR_BF16X2))
+        return i->op < BL_KIR_OP_fadd || i->op > BL_KIR_OP_frint;
+    if (!has_type(i, BL_KIR_F32) || i->attr->ftz)
+        return true;
+    switch (i->op) {
+    case BL_KIR_OP_fneg:
+    case BL_KIR_OP_fabs:
+    case BL_KIR_OP_fcopysign:
+    case BL_KIR_OP_ftestp:
+        return true; /* on bits */
+    case BL_KIR_OP_ftof:
+        return !has_type(i, BL_KIR_F64); /* what is subnormal in f32 is zero in f16 */
+    case BL_KIR_OP_fcmp:
+    case BL_KIR_OP_ftoi_s:
+    case BL_KIR_OP_ftoi_u:
+    case BL_KIR_OP_frint:
+        return false;
+    default:
+        return i->op < BL_KIR_OP_fadd || i->op > BL_KIR_OP_ftanh;
+    }
+}
+
+/* With fast math a kernel whose f32 ops are all ftz runs in the chip's mode that flushes. Not otherwise: LLVM drops a product with
+ * 1, whose only effect is the flush. */
+static bool flushes(const struct bl_amd_unit *unit)
+{
+    if (!unit->object->request->fast_math)
+        return false;
+    for (uint32_t k = 0; k < unit->funcs.count; k++)
+        FOR_EACH_INSTR(unit->funcs.items[k], i)
+        {
+            if (!may_flush(i))
+                return false;
+        }
+    return true;
+}
+
 /* ---- LLVM functions ------------------------------------------------------------------------------- */
 
 static void add_text(struct bl_cg *cg, LLVMValueRef function, const char *name, const char *value)
@@ -238,6 +285,8 @@ static LLVMValueRef declare(struct bl_amd_unit *unit, const char *name, LLVMType
 
     add_flag(&unit->object->cg, function, "nounwind");
     add_flag(&unit->object->cg, function, "convergent");
+    if (unit->object->cg.flushes)
+        add_text(&unit->object->cg, function, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
     return function;
 }
 
@@ -271,6 +320,7 @@ enum bl_status bl_amd_kernel(struct bl_amd_object *object, struct bl_kir_func *k
 
     collect(&unit);
     find_exits(&unit);
+    object->cg.flushes = flushes(&unit);
     if ((status = place_shared(&unit)) != BL_OK || (status = declare_all(&unit)) != BL_OK)
         return status;
     for (uint32_t k = 0; k < unit.funcs.count && status == BL_OK; k++) {

@@ -37,6 +37,7 @@ struct bl_cg {
     struct bl_cg_features features;
     struct bl_cg_frames frames;
     bool fast_math; /* see bl_cpu_request */
+    bool flushes;   /* f32 arithmetic itself takes subnormal numbers for zeros: the machine is set so */
     struct bl_arena *arena;
     struct bl_error *error;
     /* cg_image.c: what texture ops give to the runtime and get, in image_function's frame; NULL: none yet */

@@ -35,7 +35,7 @@ LLVMValueRef bl_math_operand(struct bl_math *m, unsigned i)
 {
     if (i >= m->instr->operand_count)
         return NULL;
-    if (!m->attr->ftz || m->instr->operands[i]->type != BL_KIR_F32 || is_flushed(m->instr->operands[i]))
+    if (!m->attr->ftz || m->cg->flushes || m->instr->operands[i]->type != BL_KIR_F32 || is_flushed(m->instr->operands[i]))
         return m->in[i];
     return bl_math_flush(m, m->in[i]);
 }
@@ -50,7 +50,7 @@ LLVMValueRef bl_math_saturate(struct bl_math *m, LLVMValueRef x)
 
 LLVMValueRef bl_math_finish(struct bl_math *m, LLVMValueRef x)
 {
-    if (m->attr->ftz && m->to == BL_KIR_F32)
+    if (m->attr->ftz && !m->cg->flushes && m->to == BL_KIR_F32)
         x = bl_math_flush(m, x);
     return m->attr->sat ? bl_math_saturate(m, x) : x;
 }
