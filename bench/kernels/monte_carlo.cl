@@ -1,8 +1,6 @@
 /* Counts random points within the unit circle: Philox 4x32-10, two points a draw, sums in local memory. */
 #include "monte_carlo.h"
 #ifdef __OPENCL_VERSION__
-#pragma OPENCL FP_CONTRACT OFF
-
 uint4 philox(uint counter, uint thread)
 {
     uint4 c = (uint4)(counter, 0, thread, 0);

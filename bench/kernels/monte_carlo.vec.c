@@ -2,8 +2,6 @@
 #include "monte_carlo.h"
 #include "../harness.h"
 
-#pragma STDC FP_CONTRACT OFF
-
 typedef uint64_t vector __attribute__((vector_size(64)));
 typedef uint32_t words __attribute__((vector_size(32)));
 typedef int32_t ints __attribute__((vector_size(32)));
