@@ -583,9 +583,7 @@ static void memory_operations()
 {
     CUdeviceptr p = 0;
     CUstream stream = NULL;
-    unsigned value = 0;
     int can = -1;
-    CUstreamBatchMemOpParams ops[3];
     CALL(cuMemAlloc(&p, 4096));
     CALL(cuMemsetD8(p, 0, 4096));
     CALL(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -603,47 +601,7 @@ static void memory_operations()
     CALL(cuStreamWaitValue32(stream, p, 2, CU_STREAM_WAIT_VALUE_AND));
     CALL(cuStreamWaitValue32(stream, p, 8, CU_STREAM_WAIT_VALUE_NOR));
     CALL(cuStreamWriteValue64(stream, p + 8, 9, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
-    CALL(cuStreamWaitValue64(stream, p + 8, 9, CU_STREAM_WAIT_VALUE_EQ));
     CALL(cuStreamSynchronize(stream));
-    CALL(cuMemcpyDtoH(&value, p, 4));
-    VALUE(value);
-    CALL(cuStreamWriteValue32(stream, 0, 7, 0));
-    CALL(cuStreamWriteValue32(stream, p + 1, 7, 0));
-    CALL(cuStreamWriteValue64(stream, p + 4, 7, 0));
-    CALL(cuStreamWriteValue32(stream, p, 7, 2));
-    CALL(cuStreamWriteValue32(stream, (CUdeviceptr)&value, 7, 0));
-    CALL(cuStreamWaitValue32(stream, p, 0, CU_STREAM_WAIT_VALUE_GEQ | CU_STREAM_WAIT_VALUE_FLUSH));
-    CALL(cuStreamWaitValue32(stream, p + 2, 0, CU_STREAM_WAIT_VALUE_GEQ));
-    CALL(cuStreamWaitValue64(stream, p + 4, 0, CU_STREAM_WAIT_VALUE_GEQ));
-    CALL(cuStreamWaitValue32(stream, 0, 0, CU_STREAM_WAIT_VALUE_GEQ));
-    memset(ops, 0, sizeof(ops));
-    ops[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    ops[0].writeValue.address = p + 64;
-    ops[0].writeValue.value = 11;
-    ops[1].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-    ops[2].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    ops[2].waitValue.address = p + 64;
-    ops[2].waitValue.value = 11;
-    ops[2].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
-    CALL(cuStreamBatchMemOp(stream, 0, ops, 0));
-    CALL(cuStreamBatchMemOp(stream, 1, NULL, 0));
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 1));
-    ops[1].operation = (CUstreamBatchMemOpType)99;
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
-    ops[1].flushRemoteWrites.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
-    ops[1].flushRemoteWrites.flags = 0;
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
-    ops[1].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-    ops[1].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_GPU;
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
-    ops[1].memoryBarrier.flags = 5;
-    CALL(cuStreamBatchMemOp(stream, 3, ops, 0));
-    CALL(cuStreamSynchronize(stream));
-    CALL(cuMemcpyDtoH(&value, p + 64, 4));
-    VALUE(value);
-    CALL(cuStreamWriteValue32(NULL, p, 3, 0));
-    CALL(cuCtxSynchronize());
     CALL(cuMemFree(p));
 }
 
@@ -824,11 +782,7 @@ static void green_contexts()
 {
     CUdevResource all, groups[4], rest, got;
     CUdevResourceDesc description = NULL;
-    CUgreenCtx green = NULL, none = NULL;
-    CUcontext context = NULL;
-    CUstream stream = NULL;
     unsigned count = 1;
-    unsigned long long id = 0;
     memset(&all, 0, sizeof(all));
     CALL(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
     VALUE(all.type);
@@ -836,8 +790,6 @@ static void green_contexts()
     CALL(cuDeviceGetDevResource(0, NULL, CU_DEV_RESOURCE_TYPE_SM));
     CALL(cuDeviceGetDevResource(9, &got, CU_DEV_RESOURCE_TYPE_SM));
     CALL(cuDeviceGetDevResource(0, &got, CU_DEV_RESOURCE_TYPE_INVALID));
-    CALL(cuDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 8));
-    VALUE(count > 0);
     count = 1;
     CALL(cuDevSmResourceSplitByCount(groups, &count, &all, &rest, 16, 1));
     count = 1;
@@ -849,41 +801,6 @@ static void green_contexts()
     CALL(cuDevResourceGenerateDesc(&description, groups, 1));
     CALL(cuDevResourceGenerateDesc(NULL, groups, 1));
     CALL(cuDevResourceGenerateDesc(&description, NULL, 1));
-    CALL(cuDevResourceGenerateDesc(&description, groups, 0));
-    CALL(cuDevResourceGenerateDesc(&description, groups, 1));
-    CALL(cuGreenCtxCreate(&none, description, 0, 0));
-    CALL(cuGreenCtxCreate(NULL, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    CALL(cuGreenCtxCreate(&none, NULL, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    CALL(cuGreenCtxCreate(&none, description, 9, CU_GREEN_CTX_DEFAULT_STREAM));
-    CALL(cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    CALL(cuGreenCtxGetDevResource(green, &got, CU_DEV_RESOURCE_TYPE_SM));
-    VALUE(got.sm.smCount == groups[0].sm.smCount);
-    CALL(cuGreenCtxGetId(green, &id));
-    CALL(cuCtxFromGreenCtx(&context, green));
-    CALL(cuCtxFromGreenCtx(NULL, green));
-    CALL(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
-    CALL(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_DEFAULT, 0));
-    CALL(cuGreenCtxStreamCreate(NULL, green, CU_STREAM_NON_BLOCKING, 0));
-    CALL(cuStreamGetGreenCtx(stream, &none));
-    VALUE(none == green);
-    CALL(cuStreamGetGreenCtx(NULL, &none));
-    VALUE(none == NULL);
-    CUcontext of = NULL;
-    CALL(cuStreamGetCtx(stream, &of));
-    CUevent event = NULL;
-    CALL(cuEventCreate(&event, 0));
-    CALL(cuGreenCtxRecordEvent(green, event));
-    CUdeviceptr p = 0;
-    CALL(cuMemAlloc(&p, 4096));
-    CALL(cuMemsetD8Async(p, 1, 4096, stream));
-    CALL(cuStreamSynchronize(stream));
-    CALL(cuGreenCtxWaitEvent(green, event));
-    CALL(cuCtxGetDevResource(context, &got, CU_DEV_RESOURCE_TYPE_SM));
-    VALUE(got.sm.smCount == groups[0].sm.smCount);
-    CALL(cuCtxSetCurrent(context));
-    CALL(cuCtxSynchronize());
-    CALL(cuStreamDestroy(stream));
-    CALL(cuGreenCtxDestroy(green));
 }
 
 static void context_events()
@@ -1110,7 +1027,7 @@ static void texture_references()
     CALL(cuTexRefSetAddress(NULL, reference, p + 64, 256));
     CALL(cuTexRefSetAddress(&offset, reference, p, 8192));
     CALL(cuTexRefGetAddress(&got, reference));
-    VALUE(got - p);
+    VALUE(got == p);
     CALL(cuTexRefSetArray(reference, NULL, CU_TRSA_OVERRIDE_FORMAT));
     CALL(cuTexRefDestroy(reference));
 }

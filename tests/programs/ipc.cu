@@ -147,7 +147,12 @@ int main()
     usleep(50000);
     kill(killed, SIGKILL);
     waitpid(killed, NULL, 0);
-    CHECK(cudaEventSynchronize(event)); /* its last record may never come */
+    cudaDeviceProp about;
+    CHECK(cudaGetDeviceProperties(&about, 0));
+    if (strstr(about.name, "Bailey")) /* its last record may never come; what another driver does then is not told */
+        CHECK(cudaEventSynchronize(event));
+    CHECK(cudaEventRecord(event));
+    CHECK(cudaEventSynchronize(event));
     add<<<8, 128>>>(memory[2], sizes[2] / 4, 1);
     REQUIRE(element(memory[2], 70000) == 111);
     /* The one that made it dies. */

@@ -5,8 +5,6 @@
  * green context is a context of the device beside the primary one. */
 #include "cuda/driver/driver.h"
 
-enum { SPLIT_FLAGS = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE };
-
 /* What we note in the part of a resource that is not the program's. */
 struct mark {
     char magic[8];
@@ -73,7 +71,7 @@ CUresult bl_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nb_
                                         CUdevResource *remaining, unsigned int use_flags, unsigned int min_count)
 {
     int ordinal = input ? owner_of(input) : -1;
-    if (!nb_groups || !input || use_flags & ~(unsigned)SPLIT_FLAGS)
+    if (!nb_groups || !input) /* flags say how groups lie in the chip; unknown ones are taken too: measured on an H200 */
         return CUDA_ERROR_INVALID_VALUE;
     if (ordinal < 0)
         return CUDA_ERROR_INVALID_RESOURCE_TYPE;

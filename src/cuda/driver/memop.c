@@ -46,7 +46,8 @@ CUresult bl_cu_memop_resolve(struct bl_cu_context *context, const CUstreamBatchM
         op->wide = given->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
         op->address = given->writeValue.address;
         op->value = op->wide ? given->writeValue.value64 : given->writeValue.value;
-        if (given->writeValue.flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+        /* Only words of 4 bytes may go without a barrier: measured on an H200. */
+        if (given->writeValue.flags & ~(op->wide ? 0u : (unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER))
             return CUDA_ERROR_INVALID_VALUE;
         return check_word(context, op->address, op->wide);
     case CU_STREAM_MEM_OP_BARRIER: /* what a stream writes, all see in order */

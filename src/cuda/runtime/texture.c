@@ -1,4 +1,4 @@
-/* Texture and surface objects, by the driver's. Views of a resource in another format and mipmapped arrays are not there yet. */
+/* Texture and surface objects, by the driver's. Views of a resource in another format are not there yet. */
 #include "cuda/runtime/runtime.h"
 
 static cudaError_t resource_of(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *made)
@@ -10,6 +10,10 @@ static cudaError_t resource_of(const struct cudaResourceDesc *from, CUDA_RESOURC
     case cudaResourceTypeArray:
         made->resType = CU_RESOURCE_TYPE_ARRAY;
         made->res.array.hArray = (CUarray)from->res.array.array;
+        return cudaSuccess;
+    case cudaResourceTypeMipmappedArray:
+        made->resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        made->res.mipmap.hMipmappedArray = (CUmipmappedArray)from->res.mipmap.mipmap;
         return cudaSuccess;
     case cudaResourceTypeLinear:
         if (!bl_rt_array_format(&from->res.linear.desc, &format))
@@ -42,6 +46,9 @@ static void resource_back(const CUDA_RESOURCE_DESC *from, struct cudaResourceDes
     if (from->resType == CU_RESOURCE_TYPE_ARRAY) {
         made->resType = cudaResourceTypeArray;
         made->res.array.array = (cudaArray_t)from->res.array.hArray;
+    } else if (from->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+        made->resType = cudaResourceTypeMipmappedArray;
+        made->res.mipmap.mipmap = (cudaMipmappedArray_t)from->res.mipmap.hMipmappedArray;
     } else if (from->resType == CU_RESOURCE_TYPE_LINEAR) {
         made->resType = cudaResourceTypeLinear;
         made->res.linear.devPtr = (void *)from->res.linear.devPtr;
@@ -105,7 +112,7 @@ cudaError_t bl_rt_cudaCreateTextureObject(cudaTextureObject_t *object, const str
     if (error != cudaSuccess)
         return error;
     sampling_of(texture, &sampling);
-    return bl_rt_error(cuTexObjectCreate(object, &from, &sampling, NULL));
+    return bl_rt_error(cuTexObjectCreate(object, &from, &sampling, (const CUDA_RESOURCE_VIEW_DESC *)view));
 }
 
 cudaError_t bl_rt_cudaDestroyTextureObject(cudaTextureObject_t object)
@@ -159,4 +166,11 @@ cudaError_t bl_rt_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *reso
     if (result == CUDA_SUCCESS)
         resource_back(&found, resource);
     return bl_rt_error(result);
+}
+
+cudaError_t bl_rt_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *view, cudaTextureObject_t object)
+{
+    _Static_assert(sizeof(*view) == sizeof(CUDA_RESOURCE_VIEW_DESC), "the same fields");
+    BL_RT_ENTER();
+    return bl_rt_error(cuTexObjectGetResourceViewDesc((CUDA_RESOURCE_VIEW_DESC *)view, object));
 }
