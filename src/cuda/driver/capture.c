@@ -13,6 +13,7 @@ struct bl_cu_capture {
     const struct bl_cu_thread *thread; /* that began it */
     struct bl_cu_graph *graph;         /* owned, unless it is the program's */
     bool programs_graph, invalid;
+    struct bl_cu_capture_deps left;        /* the last nodes of streams that are gone */
     struct bl_cu_stream *origin, *streams; /* streams: all that take part, by capture_next */
     struct bl_cu_capture *next;
 };
@@ -89,6 +90,7 @@ static void capture_end(struct bl_cu_capture *capture, struct bl_cu_graph **grap
     while (capture->streams)
         leave(capture->streams);
     capture->graph->capturing = false;
+    bl_cu_capture_deps_free(&capture->left);
     if (graph)
         *graph = capture->graph;
     else if (!capture->programs_graph)
@@ -102,8 +104,9 @@ void bl_cu_capture_forget(struct bl_cu_stream *stream)
     struct bl_cu_capture *capture = atomic_load(&stream->capture);
     if (capture && capture->origin == stream)
         capture_end(capture, NULL);
-    else if (capture) {
-        capture->invalid = true;
+    else if (capture) { /* what it put in must be joined nevertheless */
+        if (!deps_add(&capture->left, stream->capture_deps.nodes, stream->capture_deps.count))
+            capture->invalid = true;
         leave(stream);
     }
     bl_cu_graph_leave();
@@ -334,6 +337,16 @@ CUresult bl_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CU
     return begin(stream, graph, dependencies, dependency_data, num_dependencies, mode);
 }
 
+static bool marked(const struct bl_cu_capture_deps *deps)
+{
+    for (size_t i = 0; i < deps->count; i++) {
+        struct bl_cu_node *node = bl_cu_object(deps->nodes[i], BL_CU_NODE);
+        if (node && !node->twin)
+            return false;
+    }
+    return true;
+}
+
 /* Whether all that other streams put in comes before what the first one put in last. */
 static bool joined(struct bl_cu_capture *capture)
 {
@@ -356,13 +369,10 @@ static bool joined(struct bl_cu_capture *capture)
                 node->twin = stack[depth++] = node;
         }
     bl_free(stack);
+    bool all_marked = marked(&capture->left);
     for (struct bl_cu_stream *stream = capture->streams; stream; stream = stream->capture_next)
-        for (size_t i = 0; i < stream->capture_deps.count; i++) {
-            struct bl_cu_node *node = bl_cu_object(stream->capture_deps.nodes[i], BL_CU_NODE);
-            if (node && !node->twin)
-                return false;
-        }
-    return true;
+        all_marked &= marked(&stream->capture_deps);
+    return all_marked;
 }
 
 CUresult bl_cuStreamEndCapture(CUstream handle, CUgraph *graph)
@@ -372,9 +382,8 @@ CUresult bl_cuStreamEndCapture(CUstream handle, CUgraph *graph)
     CUresult result = bl_cu_stream_find(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!graph)
-        return CUDA_ERROR_INVALID_VALUE;
-    *graph = NULL;
+    if (graph)
+        *graph = NULL;
     bl_cu_graph_enter();
     struct bl_cu_capture *capture = atomic_load(&stream->capture);
     if (!capture)
@@ -387,8 +396,9 @@ CUresult bl_cuStreamEndCapture(CUstream handle, CUgraph *graph)
         result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
         capture_end(capture, NULL);
     } else {
-        capture_end(capture, &made);
-        *graph = BL_CU_HANDLE(CUgraph, made);
+        capture_end(capture, graph ? &made : NULL);
+        if (graph)
+            *graph = BL_CU_HANDLE(CUgraph, made);
     }
     bl_cu_graph_leave();
     return result;
