@@ -116,8 +116,13 @@ int main()
     CHECK(cudaEventRecord(fork, first));
     CHECK(cudaStreamWaitEvent(second, fork, 0));
     CHECK(cudaMemsetAsync(a, 0, 4, second));
-    EXPECT(cudaStreamEndCapture(second, &outer), cudaErrorStreamCaptureUnmatched);
     EXPECT(cudaStreamEndCapture(first, &outer), cudaErrorStreamCaptureUnjoined);
+
+    CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
+    CHECK(cudaEventRecord(fork, first));
+    CHECK(cudaStreamWaitEvent(second, fork, 0));
+    EXPECT(cudaStreamEndCapture(second, &outer), cudaErrorStreamCaptureUnmatched);
+    EXPECT(cudaStreamEndCapture(first, &outer), cudaErrorStreamCaptureInvalidated);
 
     CHECK(cudaEventRecord(outside, second));
     CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));

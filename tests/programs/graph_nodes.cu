@@ -55,16 +55,18 @@ static cudaGraphNode_t conditional(cudaGraph_t graph, cudaGraphNode_t after, cud
     return made;
 }
 
-static void run(cudaGraph_t graph, int times)
+static void run_at(int line, cudaGraph_t graph, int times)
 {
     cudaGraphExec_t exec;
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < times; i++)
-        CHECK(cudaGraphLaunch(exec, 0));
+        if (cudaGraphLaunch(exec, 0) != cudaSuccess)
+            printf("launch %d of line %d: %s\n", i, line, cudaGetErrorName(cudaGetLastError())), failures++;
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
 }
+#define run(graph, times) run_at(__LINE__, graph, times)
 
 static void plain_nodes(int *a, int *b)
 {

@@ -258,13 +258,28 @@ bool bl_cu_capture_wait(struct bl_cu_stream *stream, struct bl_cu_event *event, 
     return concerned;
 }
 
-void bl_cu_capture_invalidate(uint64_t id)
+bool bl_cu_capture_invalidate(uint64_t id)
 {
+    bool found = false;
     bl_cu_graph_enter();
     for (struct bl_cu_capture *capture = all; capture; capture = capture->next)
         if (capture->id == id)
-            capture->invalid = true;
+            found = capture->invalid = true;
     bl_cu_graph_leave();
+    return found;
+}
+
+CUresult bl_cu_capture_context(const struct bl_cu_context *context)
+{
+    CUresult result = CUDA_SUCCESS;
+    bl_cu_graph_enter();
+    for (struct bl_cu_capture *capture = all; capture; capture = capture->next)
+        if (capture->origin->context == context) {
+            capture->invalid = true;
+            result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        }
+    bl_cu_graph_leave();
+    return result;
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------------------------------------ */
@@ -388,9 +403,10 @@ CUresult bl_cuStreamEndCapture(CUstream handle, CUgraph *graph)
     struct bl_cu_capture *capture = atomic_load(&stream->capture);
     if (!capture)
         result = CUDA_ERROR_ILLEGAL_STATE;
-    else if (capture->origin != stream)
+    else if (capture->origin != stream) {
+        capture->invalid = true;
         result = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    else if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != bl_cu_thread())
+    } else if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != bl_cu_thread())
         result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     else if (capture->invalid || !joined(capture)) {
         result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;

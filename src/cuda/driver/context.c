@@ -542,7 +542,7 @@ CUresult bl_cuCtxSynchronize(void)
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
     if (result == CUDA_SUCCESS)
-        result = bl_cu_capture_unsafe();
+        result = bl_cu_capture_context(context);
     return result == CUDA_SUCCESS ? bl_cu_synchronize(context) : result;
 }
 
@@ -552,6 +552,8 @@ CUresult bl_cuCtxSynchronize_v2(CUcontext ctx)
         return bl_cuCtxSynchronize();
     struct bl_cu_context *context;
     CUresult result = bl_cu_context_of(ctx, &context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_context(context);
     return result == CUDA_SUCCESS ? bl_cu_synchronize(context) : result;
 }
 

@@ -236,7 +236,9 @@ static inline CUresult bl_cu_capture_unsafe(void)
     return __builtin_expect(atomic_load_explicit(&bl_cu_captures, memory_order_relaxed) != 0, 0) ? bl_cu_capture_unsafe_slow()
                                                                                                  : CUDA_SUCCESS;
 }
-void bl_cu_capture_invalidate(uint64_t id);
+bool bl_cu_capture_invalidate(uint64_t id); /* false: it has ended */
+/* For calls that wait for a whole context. */
+CUresult bl_cu_capture_context(const struct bl_cu_context *context);
 void bl_cu_capture_forget(struct bl_cu_stream *stream); /* the stream goes away */
 void bl_cu_capture_deps_free(struct bl_cu_capture_deps *deps);
 

@@ -144,6 +144,11 @@ static CUresult capture_wait_external(struct bl_cu_stream *stream, CUevent event
 {
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT};
     params.eventWait.event = event;
+    struct bl_cu_event *object = bl_cu_object(event, BL_CU_EVENT);
+    if (object && atomic_load(&object->capture)) { /* it marks a place in a graph */
+        bl_cu_capture_check(stream);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     return bl_cu_capture_add(stream, &params, NULL);
 }
 
@@ -153,8 +158,7 @@ static CUresult check_captured(struct bl_cu_event *event)
     uint64_t capture = atomic_load_explicit(&event->capture, memory_order_relaxed);
     if (!capture)
         return bl_cu_capture_unsafe();
-    bl_cu_capture_invalidate(capture);
-    return CUDA_ERROR_CAPTURED_EVENT;
+    return bl_cu_capture_invalidate(capture) ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult bl_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
@@ -274,7 +278,7 @@ CUresult bl_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags
         return result;
     if (!object)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL || atomic_load(&object->capture)) /* it marks a place in a graph */
         return CUDA_ERROR_INVALID_VALUE;
     if (object->shared) {
         result = bl_cu_event_shared_stream_wait(object, found);

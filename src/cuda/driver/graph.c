@@ -392,12 +392,13 @@ CUresult bl_cuGraphDestroyNode(CUgraphNode node)
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     bl_cu_graph_enter();
     struct bl_cu_node *found = find_node(node);
-    bool fixed =
-        found && (found->graph->capturing || found->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-                  found->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE || found->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    bool fixed = found && (found->graph->capturing || found->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+                           found->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE);
     if (fixed) /* documented for memory nodes */
         result = CUDA_ERROR_NOT_SUPPORTED;
     else if (found) {
+        if (found->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            found->params.conditional.condition->used = false;
         node_free(found);
         result = CUDA_SUCCESS;
     }

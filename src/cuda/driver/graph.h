@@ -37,8 +37,10 @@ struct bl_cu_node_attributes {
 
 /* Memory of an allocation node. It has its address from the node's making to the end of the last graph that names it. */
 struct bl_cu_graph_memory {
-    unsigned refs; /* bl_cu_graph_lock */
-    bool live;     /* between the launch of its allocation and that of its free */
+    unsigned refs;     /* bl_cu_graph_lock */
+    bool live;         /* between the launch of its allocation and that of its free */
+    bool counted;      /* it was launched */
+    uint64_t freed_in; /* handle of the graph that has its free node; 0: none */
     uint64_t base, size;
     struct bl_cu_context *context;
 };
@@ -49,6 +51,7 @@ struct bl_cu_condition {
     uint64_t address;
     uint32_t initial;
     bool assign, used; /* used: a conditional node has it */
+    bool seen;         /* scratch */
     struct bl_cu_context *context;
 };
 
@@ -125,6 +128,7 @@ struct bl_cu_graph {
     bool owned;     /* by a node of another graph, or by an executable graph */
     bool memory;    /* has nodes that allocate or free */
     bool conditional, capturing;
+    bool instantiated; /* has memory, and an executable graph that is still there */
     struct bl_cu_user_reference *users;
     struct bl_cu_condition **conditions; /* made for it; references */
     size_t condition_count;
@@ -194,6 +198,7 @@ struct bl_cu_exec {
     unsigned long long flags;
     struct bl_cu_plan plan;
     size_t conditions;           /* handles in it */
+    uint64_t source;             /* handle of the program\'s graph, where that has memory; else 0 */
     unsigned modules;            /* bl_cu_modules_gone when its kernels were last known to be there */
     struct bl_cu_stream *stream; /* of the last launch, if its handle is still stream_handle */
     uint64_t stream_handle;

@@ -167,6 +167,31 @@ void bl_cu_exec_drop(struct bl_cu_exec *exec)
         exec_free(exec);
 }
 
+/* seen: whether a conditional node of it, or of one inside, has the handle. */
+static void see_conditions(struct bl_cu_graph *graph)
+{
+    for (struct bl_cu_node *node = graph->conditional ? graph->first : NULL; node; node = node->next) {
+        if (node->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            see_conditions(node->params.child);
+        if (node->params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            continue;
+        node->params.conditional.condition->seen = true;
+        for (unsigned i = 0; i < node->params.conditional.size; i++)
+            see_conditions(node->params.conditional.bodies[i]);
+    }
+}
+
+static bool conditions_used(struct bl_cu_graph *graph)
+{
+    bool used = true;
+    for (size_t i = 0; i < graph->condition_count; i++)
+        graph->conditions[i]->seen = false;
+    see_conditions(graph);
+    for (size_t i = 0; i < graph->condition_count; i++)
+        used &= graph->conditions[i]->seen;
+    return used;
+}
+
 /* Handles of conditions, those of graphs inside too. */
 static size_t count_conditions(const struct bl_cu_graph *graph)
 {
@@ -182,6 +207,10 @@ static size_t count_conditions(const struct bl_cu_graph *graph)
 
 static CUresult exec_new(struct bl_cu_graph *graph, unsigned long long flags, struct bl_cu_exec **made, struct bl_cu_node **bad)
 {
+    if (!conditions_used(graph))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (graph->memory && graph->instantiated) /* documented: one at a time */
+        return CUDA_ERROR_NOT_SUPPORTED;
     struct bl_cu_exec *exec = bl_cu_new(BL_CU_EXEC);
     if (!exec)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -228,6 +257,8 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
     struct bl_cu_graph *found = bl_cu_object(graph, BL_CU_GRAPH);
     CUresult result = found && !found->capturing ? exec_new(found, flags, &exec, &node) : CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
+        found->instantiated = found->memory;
+        exec->source = found->memory ? found->object.handle : 0;
         bl_cu_publish(exec);
         *out = BL_CU_HANDLE(CUgraphExec, exec);
     }
@@ -277,6 +308,9 @@ CUresult bl_cuGraphExecDestroy(CUgraphExec graph_exec)
     bl_cu_graph_enter();
     struct bl_cu_exec *exec = bl_cu_object(graph_exec, BL_CU_EXEC);
     bool mine = exec && bl_cu_unpublish(exec);
+    struct bl_cu_graph *source = mine ? bl_cu_object((void *)(uintptr_t)exec->source, BL_CU_GRAPH) : NULL;
+    if (source)
+        source->instantiated = false;
     bl_cu_graph_leave();
     if (!mine)
         return CUDA_ERROR_INVALID_VALUE;
@@ -400,13 +434,13 @@ struct update {
     uint64_t node, from; /* handles of the nodes at fault */
 };
 
-static bool update_fails(struct update *update, CUgraphExecUpdateResult why, const struct bl_cu_node *now,
-                         const struct bl_cu_node *wanted)
+/* The nodes are of the new graph. */
+static bool update_fails(struct update *update, CUgraphExecUpdateResult why, const struct bl_cu_node *node,
+                         const struct bl_cu_node *from)
 {
     update->why = why;
-    update->node = wanted ? wanted->object.handle : 0;
-    update->from = 0;
-    (void)now;
+    update->node = node ? node->object.handle : 0;
+    update->from = from ? from->object.handle : 0;
     return false;
 }
 
@@ -416,64 +450,66 @@ static bool pair_graphs(struct update *update, struct bl_cu_graph *now, struct b
 static bool pair_params(struct update *update, struct bl_cu_node *now, struct bl_cu_node *wanted)
 {
     if (now->params.type != wanted->params.type)
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, wanted, NULL);
     if (now->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
         return pair_graphs(update, now->params.child, wanted->params.child);
     if (now->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
         if (now->params.conditional.condition != wanted->params.conditional.condition ||
             now->params.conditional.size != wanted->params.conditional.size)
-            return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
+            return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, wanted, NULL);
         for (unsigned i = 0; i < now->params.conditional.size; i++)
             if (!pair_graphs(update, now->params.conditional.bodies[i], wanted->params.conditional.bodies[i]))
                 return false;
     }
     if ((now->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && now->params.alloc.memory != wanted->params.alloc.memory) ||
         (now->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE && now->params.free.memory != wanted->params.free.memory))
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, wanted, NULL);
     if (!bl_cu_params_fit(&now->params, &wanted->params))
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, wanted, NULL);
     return true;
 }
 
-/* Notes that two nodes are one another's; stack: those whose dependencies are still to be looked at. */
-static bool pair_nodes(struct update *update, struct bl_cu_node *now, struct bl_cu_node *wanted, struct bl_cu_node **stack,
-                       size_t *depth)
+/* Notes that two nodes are one another's; to: the node of the new graph that depends on `wanted`, or NULL; stack: those whose
+ * dependencies are still to be looked at. */
+static bool pair_nodes(struct update *update, struct bl_cu_node *now, struct bl_cu_node *wanted, struct bl_cu_node *to,
+                       struct bl_cu_node **stack, size_t *depth)
 {
     if (wanted->twin || now->twin) {
         if (wanted->twin == now && now->twin == wanted)
             return true;
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, to, wanted);
     }
-    if (now->from.count != wanted->from.count || now->to.count != wanted->to.count)
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, now, wanted);
+    if (now->from.count != wanted->from.count)
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, wanted, NULL);
     now->twin = wanted;
     wanted->twin = now;
     stack[(*depth)++] = wanted;
     return pair_params(update, now, wanted);
 }
 
+/* The next one that nothing depends on, in the order of their making. */
+static struct bl_cu_node *exit_node(struct bl_cu_node *node)
+{
+    while (node && node->to.count)
+        node = node->next;
+    return node;
+}
+
 static bool pair_all(struct update *update, struct bl_cu_graph *now, struct bl_cu_graph *wanted, struct bl_cu_node **stack)
 {
     struct bl_cu_node *a = now->first, *b = wanted->first;
     size_t depth = 0;
-    for (;;) { /* nodes that nothing depends on, in the order of their making */
-        while (a && a->to.count)
-            a = a->next;
-        while (b && b->to.count)
-            b = b->next;
-        if (!a || !b)
-            break;
-        if (!pair_nodes(update, a, b, stack, &depth))
-            return false;
-        a = a->next;
-        b = b->next;
-    }
+    for (a = exit_node(a), b = exit_node(b); a && b; a = exit_node(a->next), b = exit_node(b->next))
+        ;
     if (a || b)
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, a, b);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
+    for (a = exit_node(now->first), b = exit_node(wanted->first); a; a = exit_node(a->next), b = exit_node(b->next))
+        if (!pair_nodes(update, a, b, NULL, stack, &depth))
+            return false;
     for (size_t done = 0; done < depth; done++) {
         struct bl_cu_node *node = stack[done];
         for (size_t i = 0; i < node->from.count; i++)
-            if (!pair_nodes(update, node->twin->from.items[i].node, node->from.items[i].node, stack, &depth))
+            if (!pair_nodes(update, node->twin->from.items[i].node, node->from.items[i].node, node, stack, &depth))
                 return false;
     }
     return true;
@@ -483,8 +519,7 @@ static bool pair_all(struct update *update, struct bl_cu_graph *now, struct bl_c
 static bool pair_graphs(struct update *update, struct bl_cu_graph *now, struct bl_cu_graph *wanted)
 {
     if (now->count != wanted->count)
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL,
-                            wanted->count > now->count ? wanted->last : NULL);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL, NULL);
     for (struct bl_cu_node *node = now->first; node; node = node->next)
         node->twin = NULL;
     for (struct bl_cu_node *node = wanted->first; node; node = node->next)
@@ -512,13 +547,13 @@ static bool take_node(struct update *update, struct bl_cu_node *wanted)
         return true;
     }
     if (bl_cu_params_copy(&params, &wanted->params, false) != CUDA_SUCCESS)
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR, wanted, NULL);
     struct bl_cu_params old = now->params;
     now->params = params;
     if (remake(update->exec, now) != CUDA_SUCCESS) {
         now->params = old;
         bl_cu_params_free(&params);
-        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, now, wanted);
+        return update_fails(update, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, wanted, NULL);
     }
     bl_cu_params_free(&old);
     return true;

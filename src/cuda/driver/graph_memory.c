@@ -7,7 +7,8 @@
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-/* Bytes of a device, as cuDeviceGetGraphMemAttribute has them. */
+/* Bytes of a device, as cuDeviceGetGraphMemAttribute has them. Memory is in use from its first launch to its end: freed by a graph
+ * it stays with it. */
 struct counts {
     uint64_t used, used_high, reserved, reserved_high;
 };
@@ -48,6 +49,10 @@ CUresult bl_cu_graph_memory_new(struct bl_cu_context *context, uint64_t bytes, s
 static void memory_end(struct bl_cu_graph_memory *memory)
 {
     struct bl_cu_allocation found;
+    pthread_mutex_lock(&counts_lock);
+    if (memory->counted)
+        counts[memory->context->device->ordinal].used -= memory->size;
+    pthread_mutex_unlock(&counts_lock);
     /* It is gone already where its context is. */
     if (bl_cu_allocation_find(memory->base, &found) && found.graph == memory &&
         bl_cu_allocation_remove(memory->base, BL_CU_DEVICE_MEMORY, &found))
@@ -74,13 +79,12 @@ void bl_cu_graph_memory_set_live(struct bl_cu_graph_memory *memory, bool live)
 {
     struct counts *count = &counts[memory->context->device->ordinal];
     pthread_mutex_lock(&counts_lock);
-    if (live && !memory->live) {
+    if (live && !memory->counted) {
+        memory->counted = true;
         count->used += memory->size;
         count->reserved = BL_MAX(count->reserved, count->used);
         count->used_high = BL_MAX(count->used_high, count->used);
         count->reserved_high = BL_MAX(count->reserved_high, count->reserved);
-    } else if (!live && memory->live) {
-        count->used -= memory->size;
     }
     memory->live = live;
     pthread_mutex_unlock(&counts_lock);

@@ -93,6 +93,9 @@ static CUresult make_memcpy(struct bl_cu_params *params, const CUDA_MEMCPY_NODE_
     CUresult result = bl_cu_context_of(given->copyCtx, &context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (!given->copyParams.WidthInBytes || !given->copyParams.Height || !given->copyParams.Depth) /* here and for fills: measured,
+                                                                                                   tests/api/calls_graph.cu */
+        return CUDA_ERROR_INVALID_VALUE;
     params->memcpy.copy = given->copyParams;
     params->memcpy.context = BL_CU_HANDLE(CUcontext, context);
     return bl_cu_copy_resolve(context, &given->copyParams, &copy);
@@ -105,6 +108,8 @@ static CUresult make_memset(struct bl_cu_params *params, const CUDA_MEMSET_NODE_
     CUresult result = bl_cu_context_of(given->ctx, &context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (!given->width || !given->height)
+        return CUDA_ERROR_INVALID_VALUE;
     params->memset.fill = *given;
     params->memset.fill.ctx = BL_CU_HANDLE(CUcontext, context);
     return bl_cu_fill_resolve(context, given, &fill);
@@ -443,10 +448,16 @@ static CUresult add(struct bl_cu_graph *graph, struct bl_cu_params *params, cons
     CUresult result = bl_cu_nodes_of(graph, dependencies, data, count, &from);
     if (result != CUDA_SUCCESS)
         return result;
+    if (params->type == CU_GRAPH_NODE_TYPE_MEM_FREE && params->free.memory->freed_in == graph->object.handle) {
+        bl_free(from);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     result = bl_cu_graph_add(graph, params, from, data, count, made);
     bl_free(from);
     if (result != CUDA_SUCCESS)
         return result;
+    if (params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        params->free.memory->freed_in = graph->object.handle;
     while (graph->owner) {
         struct bl_cu_graph *outer = graph->owner->graph;
         outer->memory |= graph->memory;

@@ -217,6 +217,8 @@ CUresult bl_cuMemHostRegister_v2(void *pointer, size_t bytesize, unsigned int fl
 {
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     uint64_t address = (uint64_t)(uintptr_t)pointer, end;
@@ -241,6 +243,8 @@ CUresult bl_cuMemHostUnregister(void *pointer)
         return CUDA_ERROR_NOT_PERMITTED;
     struct bl_cu_context *context;
     CUresult result = bl_cu_current(&context);
+    if (result == CUDA_SUCCESS)
+        result = bl_cu_capture_unsafe();
     if (result != CUDA_SUCCESS)
         return result;
     struct bl_cu_allocation found;
