@@ -24,12 +24,14 @@ def make_ptx(nvcc, source, folder):
     if source.endswith(".ptx"):
         return source
     path = os.path.join(folder, os.path.basename(source)[:-3] + ".ptx")
-    if not os.path.exists(path):
-        made = subprocess.run([nvcc, "-ptx", "-arch=compute_80", "-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-o", path,
+    for target in ("compute_80", "compute_90"):
+        if os.path.exists(path):
+            break
+        made = subprocess.run([nvcc, "-ptx", "-arch=" + target, "-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-o", path,
                                source], capture_output=True, text=True)
-        if made.returncode:
-            print(f"{source}: nvcc: {made.stderr.splitlines()[0] if made.stderr else made.returncode}")
-            return None
+    if not os.path.exists(path):
+        print(f"{source}: nvcc: {made.stderr.splitlines()[0] if made.stderr else made.returncode}")
+        return None
     return path
 
 

@@ -98,7 +98,9 @@ bool bl_amd_call(struct bl_amd_func *f, const struct bl_kir_instr *i);
 LLVMValueRef bl_amd_pointer(struct bl_amd_func *f, const struct bl_kir_value *address, uint8_t space, int64_t offset);
 unsigned bl_amd_space(uint8_t space); /* enum bl_kir_space to LLVM's number */
 void bl_amd_mark(struct bl_amd_func *f, LLVMValueRef load, unsigned kind);
-/* The module variable as an LLVM global, NULL with the error set: it is defined elsewhere. */
+/* All module variables: those too that no kernel names can be set and read by the host. */
+enum bl_status bl_amd_variables(struct bl_amd_object *object);
+/* A module variable as an LLVM global, NULL with the error set: it is defined elsewhere. */
 LLVMValueRef bl_amd_global(struct bl_amd_object *object, struct bl_kir_symbol *symbol);
 
 /* atomic.c: accesses with an order or a scope */

@@ -59,18 +59,6 @@ static void close_module(struct bl_amd_object *object)
     bl_buffer_cleanup(&object->text);
 }
 
-/* Variables that no kernel names can still be set and read by the host. */
-static enum bl_status make_variables(struct bl_amd_object *object)
-{
-    for (uint32_t s = 0; s < object->module->symbols.count; s++) {
-        struct bl_kir_symbol *symbol = object->module->symbols.items[s];
-        bool is_variable = symbol->space == BL_KIR_GLOBAL || symbol->space == BL_KIR_CONST;
-        if (is_variable && !symbol->is_extern && !bl_amd_global(object, symbol))
-            return object->cg.error->status;
-    }
-    return BL_OK;
-}
-
 static enum bl_status make_kernels(struct bl_amd_object *object)
 {
     const char *wanted = object->request->kernel;
@@ -102,8 +90,7 @@ static enum bl_status run(struct bl_amd_object *object, struct bl_amd_answer *an
     if (status != BL_OK)
         return status;
     open_module(object);
-    object->globals = BL_NEW_ARRAY(object->cg.arena, LLVMValueRef, object->module->symbols.count + 1u);
-    if ((status = bl_amd_machine_open(object)) != BL_OK || (status = make_variables(object)) != BL_OK ||
+    if ((status = bl_amd_machine_open(object)) != BL_OK || (status = bl_amd_variables(object)) != BL_OK ||
         (status = make_kernels(object)) != BL_OK || (status = bl_amd_link_text(object)) != BL_OK)
         return status;
     return bl_amd_emit(object, answer);

@@ -26,110 +26,128 @@ static LLVMValueRef pointer_value(struct bl_amd_object *object, const struct bl_
     return LLVMConstAdd(LLVMConstPtrToInt(value, i64), addend);
 }
 
-/* The type and value of a variable whose bytes have pointers between them, in the order of their offsets: a packed struct. */
-static LLVMValueRef initial_struct(struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
+static int by_offset(const void *a, const void *b)
 {
-    struct bl_cg *cg = &object->cg;
-    uint32_t count = symbol->relocs.count, parts = 0;
-    LLVMValueRef *values = BL_NEW_ARRAY(cg->arena, LLVMValueRef, 2 * (uint64_t)count + 1);
-    uint64_t at = 0;
-
-    for (uint32_t done = 0; done < count; done++) {
-        const struct bl_kir_reloc *next = NULL;
-        for (uint32_t r = 0; r < count; r++)
-            if (symbol->relocs.items[r].offset >= at && (!next || symbol->relocs.items[r].offset < next->offset))
-                next = &symbol->relocs.items[r];
-        if (!next || (uint64_t)next->offset + next->size > symbol->size)
-            return NULL;
-        if (next->offset > at)
-            values[parts++] = initial_bytes(object, symbol->init + at, next->offset - at);
-        if (!(values[parts++] = pointer_value(object, next)))
-            return NULL;
-        at = (uint64_t)next->offset + next->size;
-    }
-    if (symbol->size > at)
-        values[parts++] = initial_bytes(object, symbol->init + at, symbol->size - at);
-    return LLVMConstStructInContext(cg->context, values, parts, true);
+    const struct bl_kir_reloc *x = a, *y = b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The layout alone, so that the global can exist before its value is known: variables may hold each other's addresses. */
+/* The variable's pointers in the order of their places. NULL, with the error set, where they don't fit. */
+static struct bl_kir_reloc *sorted_relocs(struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
+{
+    uint32_t count = symbol->relocs.count;
+    struct bl_kir_reloc *relocs = BL_NEW_ARRAY(object->cg.arena, struct bl_kir_reloc, count + 1u);
+    uint64_t end = 0;
+    bool fit = !count || symbol->init;
+
+    if (count)
+        memcpy(relocs, symbol->relocs.items, count * sizeof(*relocs));
+    qsort(relocs, count, sizeof(*relocs), by_offset);
+    for (uint32_t r = 0; r < count; r++) {
+        fit &= relocs[r].size && relocs[r].size <= 8 && relocs[r].offset >= end;
+        end = (uint64_t)relocs[r].offset + relocs[r].size;
+    }
+    if (fit && end <= symbol->size)
+        return relocs;
+    bl_fail(object->cg.error, BL_INVALID, "variable %s: pointers in its initial value that don't fit", symbol->name);
+    return NULL;
+}
+
+/* Bytes, or with pointers in it a packed struct of bytes and integers. */
 static LLVMTypeRef variable_type(struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
 {
     struct bl_cg *cg = &object->cg;
     uint32_t count = symbol->relocs.count, parts = 0;
-    LLVMTypeRef byte = LLVMInt8TypeInContext(cg->context), *types = BL_NEW_ARRAY(cg->arena, LLVMTypeRef, 2 * (uint64_t)count + 1);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(cg->context), *types;
+    struct bl_kir_reloc *relocs;
     uint64_t at = 0;
 
     if (!count)
         return LLVMArrayType2(byte, symbol->size);
-    for (uint32_t done = 0; done < count; done++) {
-        const struct bl_kir_reloc *next = NULL;
-        for (uint32_t r = 0; r < count; r++)
-            if (symbol->relocs.items[r].offset >= at && (!next || symbol->relocs.items[r].offset < next->offset))
-                next = &symbol->relocs.items[r];
-        if (!next)
-            break;
-        if (next->offset > at)
-            types[parts++] = LLVMArrayType2(byte, next->offset - at);
-        types[parts++] = LLVMIntTypeInContext(cg->context, next->size * 8);
-        at = (uint64_t)next->offset + next->size;
+    if (!(relocs = sorted_relocs(object, symbol)))
+        return NULL;
+    types = BL_NEW_ARRAY(cg->arena, LLVMTypeRef, 2 * (uint64_t)count + 1);
+    for (uint32_t r = 0; r < count; r++) {
+        if (relocs[r].offset > at)
+            types[parts++] = LLVMArrayType2(byte, relocs[r].offset - at);
+        types[parts++] = LLVMIntTypeInContext(cg->context, relocs[r].size * 8);
+        at = (uint64_t)relocs[r].offset + relocs[r].size;
     }
     if (symbol->size > at)
         types[parts++] = LLVMArrayType2(byte, symbol->size - at);
     return LLVMStructTypeInContext(cg->context, types, parts, true);
 }
 
-/* Pointers of a size that there is, inside the variable, in order or not. */
-static bool relocs_fit(const struct bl_kir_symbol *symbol)
+static LLVMValueRef initial_struct(struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
 {
-    for (uint32_t r = 0; r < symbol->relocs.count; r++) {
-        const struct bl_kir_reloc *reloc = &symbol->relocs.items[r];
-        if (!reloc->size || reloc->size > 8 || (uint64_t)reloc->offset + reloc->size > symbol->size)
-            return false;
-    }
-    return !symbol->relocs.count || symbol->init;
-}
+    struct bl_cg *cg = &object->cg;
+    uint32_t count = symbol->relocs.count, parts = 0;
+    LLVMValueRef *values = BL_NEW_ARRAY(cg->arena, LLVMValueRef, 2 * (uint64_t)count + 1);
+    struct bl_kir_reloc *relocs = sorted_relocs(object, symbol);
+    uint64_t at = 0;
 
-static uint32_t symbol_place(const struct bl_amd_object *object, const struct bl_kir_symbol *symbol)
-{
-    for (uint32_t s = 0; s < object->module->symbols.count; s++)
-        if (object->module->symbols.items[s] == symbol)
-            return s;
-    return UINT32_MAX;
+    for (uint32_t r = 0; relocs && r < count; r++) {
+        if (relocs[r].offset > at)
+            values[parts++] = initial_bytes(object, symbol->init + at, relocs[r].offset - at);
+        if (!(values[parts++] = pointer_value(object, &relocs[r])))
+            return NULL;
+        at = (uint64_t)relocs[r].offset + relocs[r].size;
+    }
+    if (symbol->size > at)
+        values[parts++] = initial_bytes(object, symbol->init + at, symbol->size - at);
+    return relocs ? LLVMConstStructInContext(cg->context, values, parts, true) : NULL;
 }
 
 LLVMValueRef bl_amd_global(struct bl_amd_object *object, struct bl_kir_symbol *symbol)
 {
     struct bl_cg *cg = &object->cg;
-    uint32_t place = symbol_place(object, symbol);
-    LLVMValueRef global, value;
+    LLVMValueRef *global = &object->globals[symbol->index];
     LLVMTypeRef type;
 
-    if (place == UINT32_MAX || symbol->is_extern) {
+    if (symbol->is_extern) {
         bl_fail(cg->error, BL_UNSUPPORTED, "%s: an extern variable that this text does not define", symbol->name);
         return NULL;
     }
-    if (object->globals[place])
-        return object->globals[place];
-    if (!relocs_fit(symbol)) {
-        bl_fail(cg->error, BL_INVALID, "variable %s: pointers in its initial value that don't fit", symbol->name);
-        return NULL;
-    }
-    type = variable_type(object, symbol);
-    global = object->globals[place] = LLVMAddGlobalInAddressSpace(cg->module, type, symbol->name, BL_AMD_GLOBAL);
-    LLVMSetExternallyInitialized(global, true); /* the host may write it between launches */
-    LLVMSetVisibility(global, LLVMProtectedVisibility);
-    LLVMSetAlignment(global, BL_MAX(symbol->align, 1u));
-    value = !symbol->init          ? LLVMConstNull(type)
+    if (*global || !(type = variable_type(object, symbol)))
+        return *global;
+    *global = LLVMAddGlobalInAddressSpace(cg->module, type, symbol->name, BL_AMD_GLOBAL);
+    LLVMSetExternallyInitialized(*global, true); /* the host may write it between launches */
+    LLVMSetVisibility(*global, LLVMProtectedVisibility);
+    LLVMSetAlignment(*global, BL_MAX(symbol->align, 1u));
+    return *global;
+}
+
+static bool define_global(struct bl_amd_object *object, struct bl_kir_symbol *symbol)
+{
+    LLVMValueRef global = bl_amd_global(object, symbol), value;
+
+    if (!global)
+        return false;
+    value = !symbol->init          ? LLVMConstNull(LLVMGlobalGetValueType(global))
             : symbol->relocs.count ? initial_struct(object, symbol)
                                    : initial_bytes(object, symbol->init, symbol->size);
-    if (!value) {
-        bl_fail(cg->error, BL_UNSUPPORTED, "variable %s: holds an address that AMD GPUs have not before a kernel runs",
+    if (value)
+        LLVMSetInitializer(global, value);
+    else
+        bl_fail(object->cg.error, BL_UNSUPPORTED, "variable %s: holds an address that AMD GPUs have not before a kernel runs",
                 symbol->name);
-        return NULL;
+    return value != NULL;
+}
+
+enum bl_status bl_amd_variables(struct bl_amd_object *object)
+{
+    struct bl_kir_module *module = object->module;
+
+    object->globals = BL_NEW_ARRAY(object->cg.arena, LLVMValueRef, module->symbols.count + 1u);
+    for (uint32_t s = 0; s < module->symbols.count; s++)
+        module->symbols.items[s]->index = s;
+    for (uint32_t s = 0; s < module->symbols.count; s++) {
+        struct bl_kir_symbol *symbol = module->symbols.items[s];
+        bool is_variable = symbol->space == BL_KIR_GLOBAL || symbol->space == BL_KIR_CONST;
+        if (is_variable && !symbol->is_extern && !define_global(object, symbol))
+            return object->cg.error->status;
     }
-    LLVMSetInitializer(global, value);
-    return global;
+    return BL_OK;
 }
 
 /* ---- addresses ------------------------------------------------------------------------------------ */

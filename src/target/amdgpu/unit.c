@@ -84,8 +84,6 @@ static enum bl_status place_shared(struct bl_amd_unit *unit)
     uint64_t end = 0, align, limit = unit->object->chip->shared_limit;
     bool reduces = false, parts = false;
 
-    for (uint32_t s = 0; s < module->symbols.count; s++)
-        module->symbols.items[s]->index = s;
     for (uint32_t k = 0; k < unit->funcs.count; k++)
         FOR_EACH_INSTR(unit->funcs.items[k], i)
         {
