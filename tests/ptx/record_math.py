@@ -147,8 +147,8 @@ TODO = {
         # a result that rounds up to the smallest normal number only on the grid of subnormals is flushed by a GPU
         'mul.rn.ftz.f32', 'div.rn.ftz.f32', 'fma.rn.ftz.f32', 'mul.rm.ftz.f32', 'div.rm.ftz.f32', 'fma.rm.ftz.f32', 'rcp.rm.ftz.f32',
         'mul.rp.ftz.f32', 'div.rp.ftz.f32', 'fma.rp.ftz.f32', 'rcp.rp.ftz.f32', 'mul.ftz.f16',
-        # which of several NaN operands goes on; a NaN's sign under neg and abs; a NaN's bits in tf32
-        'add.f64', 'mul.f64', 'fma.rn.f64', 'neg.f64', 'abs.f64', 'cvt.rna.tf32.f32'}
+        # which of several NaN operands goes on
+        'add.f64', 'mul.f64', 'fma.rn.f64'}
 
 HEAD = '.version 7.8\n.target sm_90\n.address_size 64\n'
 
