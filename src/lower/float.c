@@ -40,14 +40,56 @@ static bool pairs(struct bl_lower *l, const struct bl_ptx_instr *i, enum bl_kir_
     return true;
 }
 
+/* fma.oob: zero where a factor is 0x7ff7 or 0xfff7, what a bulk copy puts outside of a tensor (found on an H200). */
+static struct bl_kir_value *fma_in_bounds(struct bl_lower *l, const struct bl_kir_attr *attr, enum bl_kir_type type,
+                                          struct bl_kir_value *const x[3])
+{
+    struct bl_kir_value *value = bl_lower_op(l, BL_KIR_OP_ffma, attr, type, x[0], x[1], x[2]), *bits, *outside;
+
+    for (int f = 0; f < 2; f++) {
+        bits = bl_lower_resize(l, x[f], BL_KIR_I16, false);
+        bits = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_I16, bits, bl_lower_const(l, BL_KIR_I16, 0x7fff), NULL);
+        outside = bl_lower_compare(l, BL_KIR_EQ, bits, bl_lower_const(l, BL_KIR_I16, 0x7ff7));
+        value = bl_lower_select(l, outside, bl_lower_const(l, type, 0), value);
+    }
+    return value;
+}
+
+static bool fma_oob(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bl_kir_attr attr = bl_lower_float_attr(i);
+    enum bl_kir_type type = bl_lower_type(i->types[0]), part = type;
+    struct bl_kir_value *x[3], *parts[3], *halves[2];
+    struct bl_kir_instr *pairs[3];
+
+    for (uint32_t o = 0; o < 3; o++)
+        x[o] = bl_lower_read(l, &i->operands[1 + o], type);
+    if (bl_kir_type_bits(type) == 16) {
+        bl_lower_write(l, &i->operands[0], fma_in_bounds(l, &attr, type, x), false);
+        return true;
+    }
+    part = type == BL_KIR_F16X2 ? BL_KIR_F16 : BL_KIR_BF16;
+    for (uint32_t o = 0; o < 3; o++)
+        pairs[o] = bl_lower_unpack(l, x[o], part);
+    for (int h = 0; h < 2; h++) {
+        for (uint32_t o = 0; o < 3; o++)
+            parts[o] = pairs[o]->results[h];
+        halves[h] = fma_in_bounds(l, &attr, part, parts);
+    }
+    bl_lower_write(l, &i->operands[0], bl_lower_pack(l, type, 2, halves), false);
+    return true;
+}
+
 static bool arithmetic(struct bl_lower *l, const struct bl_ptx_instr *i, enum bl_kir_op op)
 {
     struct bl_kir_attr attr = bl_lower_float_attr(i);
     struct bl_kir_value *operands[3] = {0};
     uint32_t count = i->operand_count - 1;
 
-    if (count < 1 || count > 3 || HAS(oob))
+    if (count < 1 || count > 3)
         return false;
+    if (HAS(oob))
+        return fma_oob(l, i);
     if (i->types[0] == BL_PTX_F32X2)
         return pairs(l, i, op, count);
     for (uint32_t o = 0; o < count; o++)

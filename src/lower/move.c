@@ -53,16 +53,51 @@ bool bl_lower_cvta(struct bl_lower *l, const struct bl_ptx_instr *i)
     return true;
 }
 
+/* Whether address lies in [start, start + size). */
+static struct bl_kir_value *is_within(struct bl_lower *l, struct bl_kir_value *address, struct bl_kir_value *start, uint64_t size)
+{
+    struct bl_kir_value *distance = bl_lower_op(l, BL_KIR_OP_sub, NULL, BL_KIR_I64, address, start, NULL);
+    return bl_lower_compare(l, BL_KIR_LO, distance, bl_lower_const(l, BL_KIR_I64, size));
+}
+
+/* Whether address lies in a .const variable of the module: a target need not tell const from global. */
+static struct bl_kir_value *is_constant(struct bl_lower *l, struct bl_kir_value *address)
+{
+    struct bl_kir_value *any = bl_lower_const(l, BL_KIR_PRED, 0), *within;
+    struct bl_kir_attr attr = {0};
+
+    for (size_t s = 0; s < l->module->symbols.count; s++) {
+        struct bl_kir_symbol *symbol = l->module->symbols.items[s];
+        if (symbol->space != BL_KIR_CONST)
+            continue;
+        attr.symbol = symbol;
+        within = is_within(l, address, bl_lower_op(l, BL_KIR_OP_addrof, &attr, BL_KIR_I64, NULL, NULL, NULL), symbol->size);
+        any = bl_lower_op(l, BL_KIR_OP_or, NULL, BL_KIR_PRED, any, within, NULL);
+    }
+    return any;
+}
+
 bool bl_lower_isspacep(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     struct bl_kir_attr attr = {.space = (uint8_t)bl_lower_space_of(i)};
-    struct bl_kir_value *value;
+    struct bl_kir_value *address = bl_lower_read(l, &i->operands[1], BL_KIR_I64), *value, *start;
 
     if (HAS(shared_cluster))
         return bl_lower_is_in_cluster(l, i);
-    if (attr.space == BL_KIR_PARAM && !l->source->is_entry)
-        attr.space = BL_KIR_LOCAL;
-    value = bl_lower_op(l, BL_KIR_OP_isspacep, &attr, BL_KIR_PRED, bl_lower_read(l, &i->operands[1], BL_KIR_I64), NULL, NULL);
+    if (attr.space == BL_KIR_PARAM && l->source->is_entry) {
+        start = bl_lower_op(l, BL_KIR_OP_to_generic, &attr, BL_KIR_I64, bl_lower_const(l, BL_KIR_I64, 0), NULL, NULL);
+        value = is_within(l, address, start, bl_ptx_param_offset(l->source, l->source->params.count));
+    } else if (attr.space == BL_KIR_CONST) {
+        value = is_constant(l, address);
+    } else {
+        if (attr.space == BL_KIR_PARAM)
+            attr.space = BL_KIR_LOCAL;
+        value = bl_lower_op(l, BL_KIR_OP_isspacep, &attr, BL_KIR_PRED, address, NULL, NULL);
+        if (attr.space == BL_KIR_GLOBAL) {
+            start = bl_lower_op(l, BL_KIR_OP_not, NULL, BL_KIR_PRED, is_constant(l, address), NULL, NULL);
+            value = bl_lower_op(l, BL_KIR_OP_and, NULL, BL_KIR_PRED, value, start, NULL);
+        }
+    }
     bl_lower_write(l, &i->operands[0], value, false);
     return true;
 }

@@ -111,6 +111,64 @@ static bool to_small(struct bl_lower *l, const struct bl_ptx_instr *i, const str
     return true;
 }
 
+/* ue8m0 is a power of two: its code is the exponent field of an f32, 0xff NaN. rz cuts a magnitude to one, rp raises it; with
+ * .satfinite what is past the largest becomes it. */
+static struct bl_kir_value *encode_power(struct bl_lower *l, const struct bl_ptx_instr *i, struct bl_kir_value *value)
+{
+    struct bl_kir_value *bits = binary(l, BL_KIR_OP_and, bl_lower_resize(l, value, BL_KIR_I32, false), 0x7fffffff), *code, *up,
+                        *more;
+
+    code = binary(l, BL_KIR_OP_lshr, bits, 23);
+    if (HAS(rp)) { /* 2^-127, the least power, is a subnormal f32 */
+        up = bl_lower_compare(l, BL_KIR_NE, binary(l, BL_KIR_OP_and, bits, 0x7fffff), bl_lower_const(l, BL_KIR_I32, 0));
+        more = bl_lower_compare(l, BL_KIR_HI, bits, bl_lower_const(l, BL_KIR_I32, 0x400000));
+        up = both(l, BL_KIR_OP_and, up, more);
+        code = bl_lower_select(l, up, binary(l, BL_KIR_OP_min_u, binary(l, BL_KIR_OP_add, code, 1), 0xff), code);
+    }
+    if (!HAS(satfinite))
+        return code;
+    more = bl_lower_compare(l, BL_KIR_HI, bits, bl_lower_const(l, BL_KIR_I32, 0x7f800000));
+    return bl_lower_select(l, more, code, binary(l, BL_KIR_OP_min_u, code, 0xfe));
+}
+
+/* cvt.rn.bf16x2.ue8m0x2: exact; a NaN becomes 0x7fff. */
+static struct bl_kir_value *decode_power(struct bl_lower *l, struct bl_kir_value *code)
+{
+    struct bl_kir_value *value = binary(l, BL_KIR_OP_shl, binary(l, BL_KIR_OP_and, code, 0xff), 7), *least, *nan;
+
+    least = bl_lower_compare(l, BL_KIR_EQ, value, bl_lower_const(l, BL_KIR_I16, 0));
+    nan = bl_lower_compare(l, BL_KIR_EQ, value, bl_lower_const(l, BL_KIR_I16, 0x7f80));
+    value = bl_lower_select(l, least, bl_lower_const(l, BL_KIR_I16, 0x0040), value);
+    return bl_lower_select(l, nan, bl_lower_const(l, BL_KIR_I16, 0x7fff), value);
+}
+
+/* cvt.rz|rp{.satfinite}.ue8m0x2.f32 d, a, b and .bf16x2 d, a; cvt.rn.bf16x2.ue8m0x2 d, a: a, or its high half, goes high. */
+static bool powers(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bl_kir_value *codes[2], *part;
+    struct bl_kir_instr *halves = NULL;
+
+    if (i->types[0] == BL_PTX_BF16X2) {
+        part = bl_lower_read(l, &i->operands[1], BL_KIR_I16);
+        for (uint32_t h = 0; h < 2; h++)
+            codes[h] = decode_power(l, h ? binary(l, BL_KIR_OP_lshr, part, 8) : part);
+        bl_lower_write(l, &i->operands[0], bl_lower_pack(l, BL_KIR_I32, 2, codes), false);
+        return true;
+    }
+    if (i->types[0] != BL_PTX_UE8M0X2)
+        return false;
+    if (i->types[1] == BL_PTX_BF16X2)
+        halves = bl_lower_unpack(l, bl_lower_read(l, &i->operands[1], BL_KIR_BF16X2), BL_KIR_I16);
+    for (uint32_t h = 0; h < 2; h++) {
+        part = halves ? binary(l, BL_KIR_OP_shl, bl_lower_resize(l, halves->results[h], BL_KIR_I32, false), 16)
+                      : bl_lower_read32(l, &i->operands[2 - h]);
+        codes[h] = encode_power(l, i, part);
+    }
+    part = both(l, BL_KIR_OP_or, binary(l, BL_KIR_OP_shl, codes[1], 8), codes[0]);
+    bl_lower_write(l, &i->operands[0], bl_lower_resize(l, part, BL_KIR_I16, false), false);
+    return true;
+}
+
 bool bl_lower_cvt_small(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     const struct format *to = find(i->types[0]), *from = find(i->types[1]);
@@ -118,6 +176,8 @@ bool bl_lower_cvt_small(struct bl_lower *l, const struct bl_ptx_instr *i)
 
     if (i->type_count != 2)
         return false;
+    if (i->types[0] == BL_PTX_UE8M0X2 || i->types[1] == BL_PTX_UE8M0X2)
+        return powers(l, i);
     if (to)
         return to_small(l, i, to);
     if (!from || i->types[0] != BL_PTX_F16X2 || i->operand_count != 2)
@@ -133,5 +193,5 @@ bool bl_lower_cvt_small(struct bl_lower *l, const struct bl_ptx_instr *i)
 
 bool bl_lower_is_small(enum bl_ptx_type type)
 {
-    return find(type) != NULL;
+    return type == BL_PTX_UE8M0X2 || find(type) != NULL;
 }

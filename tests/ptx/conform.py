@@ -40,6 +40,7 @@ FLOATS = {'f16': (5, 10), 'bf16': (8, 7), 'f32': (8, 23), 'f64': (11, 52)}  # bi
 PAIRS = {'f16x2': ('f16', 16), 'bf16x2': ('bf16', 16), 'f32x2': ('f32', 32), 'u16x2': ('i16', 16), 's16x2': ('i16', 16),
          'bytes': ('i8', 8)}
 INT64_MAX = (1 << 63) - 1
+LIKE = {'f64s': 'f64', 'f32l': 'f32'}  # f64 with one NaN among the operands at most; f32 with results about the smallest normal
 COUNTS = list(range(67)) + [127, 128, 254, 255, 256, 257, 0x7fffffff, 0x80000000, 0xffffffe0, 0xffffffff]
 
 
@@ -65,7 +66,7 @@ def reals(kind):
     normal = 1 << fraction
     values = [0, 1, 2, 3, normal >> 1, normal - 1, normal, normal + 1, 2 * normal, one, one + 1, one - 1, one + normal, one - normal,
               one | normal >> 1, infinity - 1, infinity - normal, infinity - normal // 2, infinity, infinity | normal >> 1,
-              infinity | normal >> 1 | 0x15, infinity | 1, infinity | normal >> 2 | 3, sign - 1]
+              infinity | normal >> 1 | 0x15, infinity | 1, sign - 9, infinity | normal >> 2 | 3, sign - 1]
     for number in (0.5, 1.5, 2.5, 3.0, 0.1, 100.0, 127.5, 128.0, 255.5, 256.0, 448.0, 464.0, 480.0, 32767.5, 32768.0, 57344.0, 61440.0, 65519.0, 6.0,
                    7.5, 28.0, 2147483520.0, 2147483648.0, 4294967040.0, 4294967296.0, 9223372036854775808.0, 18446744073709551616.0,
                    65504.0, 65520.0, 3.389e38, 3.4e38, 1e-40, 6e-8, 3e-8, 2e-3, 1.0 / 3):
@@ -92,8 +93,8 @@ def beside_normal(kind, bits, chance):
 
 
 def special(kind):
-    if kind == 'f64s':
-        return reals('f64')
+    if kind in LIKE:
+        return reals(LIKE[kind])
     if kind == 'nan':
         return [v for v in reals('f64') if v & INT64_MAX > 0x7ff << 52]
     if kind == 'count':
@@ -113,7 +114,7 @@ def draw(kind, chance, before):
         return chance.getrandbits(1)
     if kind == 'small':
         return chance.randrange(-40, 41) % (1 << 32)
-    if kind not in FLOATS and kind not in ('f64s', 'nan'):
+    if kind not in FLOATS and kind not in LIKE and kind != 'nan':
         bits = int(kind[1:])
         if before is not None and chance.random() < 0.1:
             return (before + chance.randrange(-1, 2)) % (1 << bits)
@@ -124,10 +125,12 @@ def draw(kind, chance, before):
         return value
     if kind == 'nan':
         return chance.choice([0x7ff, 0xfff]) << 52 | chance.getrandbits(52) | 1
-    exponent, fraction = FLOATS[kind.rstrip('s')]
+    least = kind == 'f32l' and 0.7 or kind in ('f16', 'bf16') and 0.06 or 0
+    kind = LIKE.get(kind, kind)
+    exponent, fraction = FLOATS[kind]
     width, bias = 1 + exponent + fraction, (1 << exponent - 1) - 1
     how = chance.random()
-    if before is not None and how < 0.06 and kind in ('f16', 'bf16', 'f32'):
+    if before is not None and how < least:
         value = beside_normal(kind, before, chance)
         if value is not None:
             return value
@@ -270,8 +273,11 @@ def choices(row):
             yield words, version, sms
 
 
-def plain_case(isa, number, row, words, version, sms, variant, nans=False):
-    """One instruction by the operands of its row. nans: f64 arithmetic where several operands are NaNs."""
+APART = {'NaNs': 'nan', 'least': 'f32l'}  # inputs of a case of their own
+
+
+def plain_case(isa, number, row, words, version, sms, variant, apart=None):
+    """One instruction by the operands of its row. apart: with the inputs that APART names."""
     present = [w for w in words if w]
     types = [w for w in present if w in isa.types]
     name = '.'.join([row.op] + present)
@@ -282,8 +288,12 @@ def plain_case(isa, number, row, words, version, sms, variant, nans=False):
     if SIMD.match(row.op):
         kinds = ['s16x2', 's16x2'] if row.op[-1] == '2' else ['bytes', 'bytes']
     if row.op in ('add', 'sub', 'mul', 'fma', 'mad') and 'f64' in types:
-        kinds = ['nan' if nans else 'f64s'] * 3
-        case.name += '[NaNs]' if nans else ''
+        kinds = ['f64s'] * 3
+    if apart:
+        kinds = [APART[apart]] * 3
+        case.name += '[%s]' % apart
+    if row.op in ('min', 'max') and len(row.operands) == 4:
+        case.name += '[of three]'
     operands, sources, predicates = [], 0, []
     before = []  # code of CC.CF
     if 'c' in row.op[-1:] and row.op in ('addc', 'subc', 'madc'):
@@ -469,7 +479,10 @@ def cases_of_row(isa, number, row, chance):
     for n, (words, version, sms) in enumerate(choices(row)):
         yield plain_case(isa, number, row, words, version, sms, n)
         if row.op in ('add', 'sub', 'mul', 'fma', 'mad') and 'f64' in words:
-            yield plain_case(isa, number, row, words, version, sms, n, True)
+            yield plain_case(isa, number, row, words, version, sms, n, 'NaNs')
+        if row.op in ('mul', 'fma', 'mad', 'div', 'rcp') and 'f32' in words and 'ftz' in words and 'approx' not in words and (
+                'full' not in words):
+            yield plain_case(isa, number, row, words, version, sms, n, 'least')
     if row.section == 'Video':
         yield from video_variants(isa, number, row, chance)
     if row.op == 'mov' and row.operands[0].letter == 'x':
@@ -498,8 +511,8 @@ def all_cases(isa):
         if row.section not in SECTIONS or row.op in leave or row_name(row) in leave:
             continue
         for case in cases_of_row(isa, number, row, random.Random(row_name(row))):
-            cases.setdefault(case.name, case)
-            rows.setdefault(number, []).append(case.name)
+            if cases.setdefault(case.name, case).code == case.code:
+                rows.setdefault(number, []).append(case.name)
     return cases, rows
 
 
@@ -637,6 +650,19 @@ def record(path, folder=None):
     print('%d cases, %d of them refused' % (len(here), len(refused)))
 
 
+def model(path):
+    import conform_model
+    cases, inputs = [c for c in all_cases(read_isa())[0].values() if c.is_modelled()], Inputs()
+    with open(path, 'w') as out:
+        for case in cases:
+            kinds = tuple(k for _, k, _ in case.inputs)
+            values = [[v & (1 << 8 * s) - 1 for v in column] for column, (_, _, s) in zip(inputs.values(kinds), case.inputs)]
+            (_, size), = case.outputs
+            data = b''.join(conform_model.answer(case.name, x).to_bytes(size, 'little') for x in zip(*values))
+            out.write('%s %s\n' % (case.name.replace(' ', '_'), digest(case, data)))
+    print('%d cases' % len(cases))
+
+
 def read_golden(path):
     with open(path) as file:
         return {name.replace('_', ' '): rest for name, rest in (line.rstrip('\n').split(' ', 1) for line in file)}
@@ -752,6 +778,8 @@ def main(argv):
         return record(*arguments)
     if command == 'compare':
         return compare(arguments)
+    if command == 'model':
+        return model(*arguments)
     if command == 'explain':
         return explain(arguments[0], arguments[1:])
     if command == 'count':

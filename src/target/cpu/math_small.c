@@ -137,26 +137,39 @@ static LLVMValueRef cut(struct bl_math *m, LLVMValueRef x, enum bl_kir_type type
     return bl_math_to_small(m, x, type);
 }
 
+/* Flushes result, which exact was rounded to. What only the coarse grid of subnormals rounds up to the smallest normal number is
+ * flushed too: a GPU looks at the size before that. */
+static LLVMValueRef flush_rounded(struct bl_math *m, LLVMValueRef exact, LLVMValueRef result, enum bl_kir_type type)
+{
+    LLVMValueRef small;
+
+    result = flush(m, result, type);
+    if (type == BL_KIR_BF16)
+        return result;
+    small = m_fcmp(m, LLVMRealOLT, m_fabs(m, exact), m_f32(m, 0x1p-14f - 0x1p-26f));
+    return m_select(m, small, m_andc(m, result, 0x8000), result);
+}
+
 static LLVMValueRef compute(struct bl_math *m, LLVMValueRef *in, enum bl_kir_type type)
 {
-    LLVMValueRef x[3] = {0}, result;
+    LLVMValueRef operands[3] = {0}, x, result;
 
     for (unsigned i = 0; i < m->instr->operand_count; i++)
-        x[i] = bl_math_widen(m, in[i], type);
+        operands[i] = bl_math_widen(m, in[i], type);
     if (m->attr->round != BL_KIR_RN)
         return NULL;
-    result = arithmetic(m, x, type);
-    if (!result)
+    x = arithmetic(m, operands, type);
+    if (!x)
         return NULL;
     if (m->attr->sat)
-        result = bl_math_saturate(m, result);
+        x = bl_math_saturate(m, x);
     else if (m->attr->relu)
-        result = bl_math_relu(m, result);
+        x = bl_math_relu(m, x);
     if (m->instr->op == BL_KIR_OP_fex2 || (m->instr->op == BL_KIR_OP_ftanh && !m->cg->fast_math))
-        result = cut(m, result, type);
+        result = cut(m, x, type);
     else
-        result = bl_math_to_small(m, result, type);
-    return m->attr->ftz ? flush(m, result, type) : result;
+        result = bl_math_to_small(m, x, type);
+    return m->attr->ftz ? flush_rounded(m, x, result, type) : result;
 }
 
 static LLVMValueRef choose(struct bl_math *m, LLVMValueRef *in, enum bl_kir_type type, bool max)
