@@ -131,7 +131,8 @@ static struct bl_kir_value *with(struct bl_lower *l, enum bl_kir_op op, struct b
 }
 
 /* tf32 is a binary32 whose last 13 bits are dropped: rounded to nearest, ties away (rna) or to even (rn), or cut (rz). rna cuts a
- * NaN too, the others make it 0x7fffe000; .satfinite takes one step back from infinities, and NaNs (measured on an H200). */
+ * NaN too, the others make it 0x7fffe000; .satfinite takes one step back from infinities, rna's also from NaNs (measured on an
+ * H200). */
 static bool float_to_tf32(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     struct bl_kir_value *bits = bl_lower_read(l, &i->operands[1], BL_KIR_I32), *magnitude, *rounded = bits, *odd, *nan, *below;
@@ -151,9 +152,9 @@ static bool float_to_tf32(struct bl_lower *l, const struct bl_ptx_instr *i)
     rounded = bl_lower_select(l, nan, HAS(rna) ? bits : bl_lower_const(l, BL_KIR_I32, 0x7fffffff), rounded);
     rounded = with(l, BL_KIR_OP_and, rounded, 0xffffe000);
     if (HAS(satfinite)) {
-        below =
-            bl_lower_compare(l, BL_KIR_LO, with(l, BL_KIR_OP_and, rounded, 0x7fffffff), bl_lower_const(l, BL_KIR_I32, 0x7f800000));
-        rounded = bl_lower_select(l, below, rounded, with(l, BL_KIR_OP_sub, rounded, 0x2000));
+        below = bl_lower_compare(l, HAS(rna) ? BL_KIR_HS : BL_KIR_EQ, with(l, BL_KIR_OP_and, rounded, 0x7fffffff),
+                                 bl_lower_const(l, BL_KIR_I32, 0x7f800000));
+        rounded = bl_lower_select(l, below, with(l, BL_KIR_OP_sub, rounded, 0x2000), rounded);
     }
     bl_lower_write(l, &i->operands[0], rounded, false);
     return true;

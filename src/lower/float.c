@@ -92,8 +92,11 @@ static bool arithmetic(struct bl_lower *l, const struct bl_ptx_instr *i, enum bl
         return fma_oob(l, i);
     if (i->types[0] == BL_PTX_F32X2)
         return pairs(l, i, op, count);
-    for (uint32_t o = 0; o < count; o++)
+    for (uint32_t o = 0; o < count; o++) {
         operands[o] = operand(l, i, 1 + o);
+        if (HAS(abs) && !HAS(xorsign)) /* min and max of three */
+            operands[o] = bl_lower_op(l, BL_KIR_OP_fabs, NULL, operands[o]->type, operands[o], NULL, NULL);
+    }
     bl_lower_write(l, &i->operands[0], bl_lower_op(l, op, &attr, bl_lower_type(i->types[0]), operands[0], operands[1], operands[2]),
                    false);
     return true;

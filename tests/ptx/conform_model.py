@@ -122,10 +122,12 @@ def to_power(words, x):
     if x[1] == NAN:
         return 0xff
     largest = 0xfe if 'satfinite' in words else 0xff
-    if x[1] is None:
-        return largest
-    return min(next((n for n in range(255) if x[1] <= Fraction(2) ** (n - 127)), 255) if 'rp' in words else
-               max((n for n in range(255) if x[1] >= Fraction(2) ** (n - 127)), default=0), largest)
+    if x[1] is None or x[1] == 0:
+        return 0 if x[1] == 0 else largest
+    code = max(0, x[1].numerator.bit_length() - x[1].denominator.bit_length() + 126)  # this power or the next
+    while code < 255 and (x[1] > Fraction(2) ** (code - 127) if 'rp' in words else x[1] >= Fraction(2) ** (code - 126)):
+        code += 1
+    return min(code, largest)
 
 
 def answer(name, x):
@@ -163,7 +165,7 @@ def to_tf32(words, code):
     """cvt.rn and .rz with .satfinite."""
     negative, value = parts('f32', code)
     if value == NAN:
-        return 0x7fffe000 - (0x2000 if 'satfinite' in words else 0)
+        return 0x7fffe000
     if 'relu' in words and negative:
         return 0
     if value is None:
