@@ -374,11 +374,6 @@ def select(case, texts, tag):
     return case
 
 
-def add_old_value(case):
-    """A destination with a mask keeps nothing: what is not in the mask comes from the last operand."""
-    return case
-
-
 def video_variants(isa, number, row, chance):
     """Selectors and masks, by chance, a few for each row."""
     every = list(choices(row))
@@ -708,8 +703,7 @@ def compare(paths):
     bad_rows = {number for number, names in rows.items() if any(n in wrong for n in names)}
     ruled = [n for n, names in rows.items() if any(golden.get(x, 'refused') != 'refused' for x in names)]
     leave = excepted()
-    uncovered = [row_name(r) for n, r in enumerate(isa.rows) if n not in ruled and not (
-        r.op in leave or r.section in leave or row_name(r) in leave)]
+    uncovered = [row_name(r) for n, r in enumerate(isa.rows) if n not in ruled and not why_not(r, leave)]
     for name in uncovered:
         print('row without golden or reason:', name)
     print('%d rows in the table, %d with goldens, %d exact, %d excepted with a reason; %d cases, %d exact, %d refused by the recording device'
@@ -764,12 +758,44 @@ def explain_case(case, inputs, wanted, got):
 
 
 def known():
-    """Cases that differ today: conform-todo.txt. A case that no longer does must leave it."""
-    path = os.path.join(HERE, 'conform-todo.txt')
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [line.split(' ')[0].replace('_', ' ').rstrip('\n') for line in file if line[0] != '#']
+    """Cases that differ today, and why: lines 'case: reason' of conform-todo.txt. A case that no longer does must leave it."""
+    with open(os.path.join(HERE, 'conform-todo.txt')) as file:
+        return dict(line.rstrip('\n').split(': ', 1) for line in file if line[0] != '#')
+
+
+def why_not(row, leave):
+    """Why a row has no golden, or None."""
+    return leave.get(row_name(row)) or leave.get(row.op) or leave.get(row.section)
+
+
+def coverage(path):
+    """The page: for each row its cases, what they are compared with and which of them are not exact."""
+    isa = read_isa()
+    cases, rows = all_cases(isa)
+    h200, modelled, todo, leave = read_golden(HERE + '/conform-h200.txt'), read_golden(HERE + '/conform-model.txt'), known(), excepted()
+    lines, sections = [], dict.fromkeys(r.section for r in isa.rows)
+    exact = golden = 0
+    for section in sections:
+        here = [(n, r) for n, r in enumerate(isa.rows) if r.section == section]
+        if section in leave:
+            lines.append('## %s\n\n%d rows. %s.\n' % (section, len(here), leave[section].capitalize()))
+            continue
+        lines.append('## %s\n\n| row | cases | compared with | exact |\n|---|---|---|---|' % section)
+        for number, row in here:
+            names = [n for n in rows.get(number, []) if h200.get(n, 'refused') != 'refused' or n in modelled]
+            bad = [n for n in names if n in todo]
+            origin = ' and '.join(w for w, f in (('an H200', h200), ('a model', modelled)) if any(n in f for n in names))
+            how = 'yes' if not bad else '%d: %s' % (len(names) - len(bad), '; '.join(dict.fromkeys(todo[n] for n in bad)))
+            golden, exact = golden + bool(names), exact + (bool(names) and not bad)
+            lines.append('| `%s` | %d | %s | %s |' % (row_name(row).replace('|', '\\|'), len(names), origin or '-',
+                                                      how if names else why_not(row, leave)))
+        lines.append('')
+    with open(path, 'w') as out:
+        out.write('# PTX: what is compared bit for bit\n\nMade by `python3 tests/ptx/conform.py coverage docs/ptx-coverage.md`; do not edit. '
+                  'The test `ptx-conform` holds it true.\n\n%d rows in the table, %d with goldens, %d of these exact in every case. '
+                  '%d cases of %d inputs each: a case is an instruction with one choice of modifiers and types. "An H200": recorded from one '
+                  '(tests/ptx/conform-h200.txt). "A model": computed in exact fractions (tests/ptx/conform_model.py), because an H200 lacks '
+                  'the instruction.\n\n' % (len(isa.rows), golden, exact, len(h200) + len(modelled), INPUTS) + '\n'.join(lines))
 
 
 def main(argv):
@@ -778,6 +804,8 @@ def main(argv):
         return record(*arguments)
     if command == 'compare':
         return compare(arguments)
+    if command == 'coverage':
+        return coverage(*arguments)
     if command == 'model':
         return model(*arguments)
     if command == 'explain':
