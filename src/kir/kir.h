@@ -122,8 +122,11 @@ enum bl_kir_image_action {
     BL_KIR_IMAGE_LEVEL,     /* the level follows the coordinates */
     BL_KIR_IMAGE_GRAD,      /* two gradients of as many numbers as coordinates follow */
     BL_KIR_IMAGE_GATHER,    /* `part` of the four texels of a bilinear footprint */
+    BL_KIR_IMAGE_QUERY,     /* `part`: which property, enum bl_kir_image_property; of the level that follows, if any */
     BL_KIR_IMAGE_LOAD,      /* the rest are of surfaces: x in bytes; `bytes` in all */
     BL_KIR_IMAGE_STORE,
+    BL_KIR_IMAGE_REDUCE,       /* `part`: which, enum bl_kir_image_reduction; of one element of `bytes` */
+    BL_KIR_IMAGE_SURFACE_QUERY, /* as QUERY */
 };
 enum bl_kir_image_geometry {
     BL_KIR_IMAGE_1D,
@@ -133,6 +136,23 @@ enum bl_kir_image_geometry {
     BL_KIR_IMAGE_A2D,
     BL_KIR_IMAGE_CUBE,
     BL_KIR_IMAGE_ACUBE,
+};
+enum bl_kir_image_property {
+    BL_KIR_IMAGE_WIDTH,
+    BL_KIR_IMAGE_HEIGHT,
+    BL_KIR_IMAGE_DEPTH,
+    BL_KIR_IMAGE_LAYERS,
+    BL_KIR_IMAGE_LEVELS,
+    BL_KIR_IMAGE_NORMALIZED, /* coordinates: 1 or 0 */
+};
+enum bl_kir_image_reduction {
+    BL_KIR_IMAGE_ADD,
+    BL_KIR_IMAGE_MIN_S,
+    BL_KIR_IMAGE_MIN_U,
+    BL_KIR_IMAGE_MAX_S,
+    BL_KIR_IMAGE_MAX_U,
+    BL_KIR_IMAGE_AND,
+    BL_KIR_IMAGE_OR
 };
 enum bl_kir_image_outside { BL_KIR_IMAGE_TRAP, BL_KIR_IMAGE_CLAMP, BL_KIR_IMAGE_ZERO }; /* surfaces: what lies outside */
 #define BL_KIR_IMAGE(action, geometry, as_int, part, bytes, outside)                                                               \

@@ -1,5 +1,5 @@
-/* Textures and surfaces by object handle (PTX ISA, 9.7.10 and 9.7.11): tex, tld4, suld, sust. Everything but the handle becomes
- * 32-bit words. A module-scope .texref or .surfref, or a sampler beside the texture, is refused. */
+/* Textures and surfaces by object handle (PTX ISA, 9.7.10 and 9.7.11): tex, tld4, txq, suld, sust, sured, suq. Everything but the
+ * handle becomes 32-bit words. A module-scope .texref or .surfref, or a sampler beside the texture, is refused. */
 #include "lower/internal.h"
 
 enum { MOST_WORDS = 16 };
@@ -165,4 +165,81 @@ bool bl_lower_suld(struct bl_lower *l, const struct bl_ptx_instr *i)
 bool bl_lower_sust(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     return surface(l, i, true);
+}
+
+/* sured.b: x in bytes; the type says how min and max compare. sured.p is refused: it depends on the surface's format. */
+bool bl_lower_sured(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    bool sign = bl_lower_is_signed(i->types[0]);
+    enum bl_kir_type type = bl_lower_type(i->types[0]);
+    enum bl_kir_image_geometry geometry;
+    enum bl_kir_image_reduction reduction;
+    uint32_t layer, coordinates;
+    struct words words;
+    struct bl_kir_instr *halves;
+
+    if (i->operand_count != 2 || !HAS(b) || !geometry_of(i, &geometry, &layer, &coordinates))
+        return false;
+    if (!add_place(l, &words, &i->operands[0], layer + coordinates))
+        return false;
+    reduction = HAS(add)   ? BL_KIR_IMAGE_ADD
+                : HAS(min) ? (sign ? BL_KIR_IMAGE_MIN_S : BL_KIR_IMAGE_MIN_U)
+                : HAS(max) ? (sign ? BL_KIR_IMAGE_MAX_S : BL_KIR_IMAGE_MAX_U)
+                : HAS(and) ? BL_KIR_IMAGE_AND
+                           : BL_KIR_IMAGE_OR;
+    halves = type == BL_KIR_I64 ? bl_lower_unpack(l, bl_lower_read(l, &i->operands[1], type), BL_KIR_I32) : NULL;
+    words.operands[words.count++] = halves ? halves->results[0] : bl_lower_read32(l, &i->operands[1]);
+    if (halves)
+        words.operands[words.count++] = halves->results[1];
+    emit(l, BL_KIR_OP_surface,
+         BL_KIR_IMAGE(BL_KIR_IMAGE_REDUCE, geometry, true, reduction, bl_kir_type_bits(type) / 8, outside_of(i)), &words, 0);
+    return true;
+}
+
+/* ---- queries ---------------------------------------------------------------------------------------- */
+
+/* txq{.level}.property.b32 d, [handle]{, level} and suq.property.b32 d, [handle] */
+static bool query(struct bl_lower *l, const struct bl_ptx_instr *i, bool surface)
+{
+    static const struct {
+        enum bl_ptx_mod mod;
+        enum bl_kir_image_property property;
+    } properties[] = {
+        {BL_PTX_MOD_width, BL_KIR_IMAGE_WIDTH},
+        {BL_PTX_MOD_height, BL_KIR_IMAGE_HEIGHT},
+        {BL_PTX_MOD_depth, BL_KIR_IMAGE_DEPTH},
+        {BL_PTX_MOD_array_size, BL_KIR_IMAGE_LAYERS},
+        {BL_PTX_MOD_num_mipmap_levels, BL_KIR_IMAGE_LEVELS},
+        {BL_PTX_MOD_normalized_coords, BL_KIR_IMAGE_NORMALIZED},
+    };
+    const struct bl_ptx_operand *handle = &i->operands[1];
+    enum bl_kir_image_action action = surface ? BL_KIR_IMAGE_SURFACE_QUERY : BL_KIR_IMAGE_QUERY;
+    struct words words = {.count = 1};
+    struct bl_kir_instr *made;
+    uint64_t code;
+
+    if (handle->kind != BL_PTX_ADDRESS || !handle->symbol || handle->offset || handle->symbol->kind != BL_PTX_SYM_REG)
+        return false;
+    struct bl_ptx_operand base = {.kind = BL_PTX_REG_OPERAND, .symbol = handle->symbol, .loc = handle->loc};
+    words.operands[0] = bl_lower_read(l, &base, BL_KIR_I64);
+    words.operands[words.count++] = HAS(level) ? bl_lower_read32(l, &i->operands[2]) : bl_lower_const(l, BL_KIR_I32, 0);
+    for (uint32_t p = 0; p < BL_LEN(properties); p++) {
+        if (!bl_ptx_has(i, properties[p].mod))
+            continue;
+        code = BL_KIR_IMAGE(action, BL_KIR_IMAGE_1D, true, properties[p].property, 4, BL_KIR_IMAGE_ZERO);
+        made = emit(l, surface ? BL_KIR_OP_surface : BL_KIR_OP_texture, code, &words, surface ? 1 : 4);
+        bl_lower_write(l, &i->operands[0], made->results[0], false);
+        return true;
+    }
+    return false;
+}
+
+bool bl_lower_txq(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    return query(l, i, false);
+}
+
+bool bl_lower_suq(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    return query(l, i, true);
 }

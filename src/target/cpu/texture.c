@@ -184,11 +184,88 @@ static bool access_surface(const struct bl_texture *t, uint32_t code, const uint
     return true;
 }
 
+static uint32_t property_of(const struct bl_texture *t, uint32_t code, uint32_t level)
+{
+    const struct bl_texture_level *at = &t->levels[BL_MIN(level, t->level_count - 1)];
+
+    switch ((enum bl_kir_image_property)BL_KIR_IMAGE_PART(code)) {
+    case BL_KIR_IMAGE_WIDTH:
+        return at->width;
+    case BL_KIR_IMAGE_HEIGHT:
+        return at->height;
+    case BL_KIR_IMAGE_DEPTH:
+        return at->depth;
+    case BL_KIR_IMAGE_LAYERS:
+        return t->layers;
+    case BL_KIR_IMAGE_LEVELS:
+        return t->level_count;
+    default:
+        return t->normalized_coordinates;
+    }
+}
+
+#define REDUCE(type, at, value)                                                                                                    \
+    do {                                                                                                                           \
+        type old = __atomic_load_n((type *)(at), __ATOMIC_RELAXED), made;                                                          \
+        do                                                                                                                         \
+            made = (type)reduced(reduction, (int64_t)old, (int64_t)(value));                                                       \
+        while (!__atomic_compare_exchange_n((type *)(at), &old, made, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));                  \
+    } while (0)
+
+/* Of numbers extended as their sign says: of 32 bits both kinds compare right in 64. */
+static uint64_t reduced(enum bl_kir_image_reduction reduction, int64_t a, int64_t b)
+{
+    switch (reduction) {
+    case BL_KIR_IMAGE_ADD:
+        return (uint64_t)a + (uint64_t)b;
+    case BL_KIR_IMAGE_MIN_S:
+        return (uint64_t)BL_MIN(a, b);
+    case BL_KIR_IMAGE_MIN_U:
+        return BL_MIN((uint64_t)a, (uint64_t)b);
+    case BL_KIR_IMAGE_MAX_S:
+        return (uint64_t)BL_MAX(a, b);
+    case BL_KIR_IMAGE_MAX_U:
+        return BL_MAX((uint64_t)a, (uint64_t)b);
+    case BL_KIR_IMAGE_AND:
+        return (uint64_t)(a & b);
+    default:
+        return (uint64_t)(a | b);
+    }
+}
+
+/* One thread's; false: outside of a surface that traps there, or an address that no atomic takes. */
+static bool reduce_surface(const struct bl_texture *t, uint32_t code, const uint32_t *words)
+{
+    uint32_t bytes = BL_KIR_IMAGE_BYTES(code);
+    enum bl_kir_image_reduction reduction = (enum bl_kir_image_reduction)BL_KIR_IMAGE_PART(code);
+    bool outside;
+    uint64_t at = surface_place(t, code, words, bytes, &outside);
+
+    words += word_count(BL_KIR_IMAGE_GEOMETRY(code)) * BL_WARP;
+    if (outside)
+        return BL_KIR_IMAGE_OUTSIDE(code) != BL_KIR_IMAGE_TRAP;
+    if (at % bytes)
+        return false;
+    if (bytes == 8)
+        REDUCE(int64_t, (uintptr_t)at, (uint64_t)words[BL_WARP] << 32 | words[0]);
+    else
+        REDUCE(int32_t, (uintptr_t)at, (int32_t)words[0]);
+    return true;
+}
+
 /* ---- what kernels call ---------------------------------------------------------------------------------- */
 
 static bool serve(const struct bl_texture *texture, uint32_t code, const uint32_t *words, uint32_t *results)
 {
     uint32_t four[4];
+    enum bl_kir_image_action action = BL_KIR_IMAGE_ACTION(code);
+
+    if (action == BL_KIR_IMAGE_QUERY || action == BL_KIR_IMAGE_SURFACE_QUERY) {
+        *results = property_of(texture, code, *words);
+        return true;
+    }
+    if (action == BL_KIR_IMAGE_REDUCE)
+        return reduce_surface(texture, code, words);
     if (texture->surface)
         return access_surface(texture, code, words, results);
     bl_cpu_texture_fetch(texture, code, words, four);
