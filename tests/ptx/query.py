@@ -15,7 +15,7 @@ ARRAYS = {'1d': (48, 0, 0, 2), '2d': (48, 20, 0, 2), '3d': (12, 6, 5, 2), 'a2d':
 TEXTURE = ['width', 'height', 'depth', 'array_size', 'num_mipmap_levels', 'normalized_coords', 'level.width', 'level.height']
 SURFACE = ['width', 'height', 'depth', 'array_size']
 REDUCTIONS = [(op, t) for op in ('add', 'min', 'max', 'and', 'or') for t in ('u32', 's32', 'u64', 's64', 'b32')
-              if (t == 'b32') == (op in ('and', 'or'))]
+              if (t == 'b32') == (op in ('and', 'or')) and (op, t) != ('add', 's64')]
 
 
 def query_kernel(op, words):
