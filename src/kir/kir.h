@@ -125,7 +125,7 @@ enum bl_kir_image_action {
     BL_KIR_IMAGE_QUERY,     /* `part`: which property, enum bl_kir_image_property; of the level that follows, if any */
     BL_KIR_IMAGE_LOAD,      /* the rest are of surfaces: x in bytes; `bytes` in all */
     BL_KIR_IMAGE_STORE,
-    BL_KIR_IMAGE_REDUCE,       /* `part`: which, enum bl_kir_image_reduction; of one element of `bytes` */
+    BL_KIR_IMAGE_REDUCE,        /* `part`: which, enum bl_kir_image_reduction; of one element of `bytes` */
     BL_KIR_IMAGE_SURFACE_QUERY, /* as QUERY */
 };
 enum bl_kir_image_geometry {
