@@ -87,6 +87,15 @@ class Cc(unittest.TestCase):
             self.assertTrue(kernels["recursion"][".uses_dynamic_stack"])
             self.assertEqual(kernels["vector_add"][".private_segment_fixed_size"], 0)
 
+    def test_matrices(self):
+        for chip in "gfx1100", "gfx90a":
+            got = self.cc("--target", chip, os.path.join(HERE, "matrix.ptx"), "-o", "matrix.hsaco")
+            self.assertEqual((got.returncode, got.stderr), (0, ""))
+        said = self.refused(".visible .entry k() { .reg .b32 %r<9>; .reg .f32 %f<4>;\n mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                            " {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3}; st.global.f32 [%r1], %f0; ret; }"
+                            .replace("[%r1]", "[0]"))
+        self.assertRegex(said, "k: line 5: matrix: .*floats")
+
     def test_one_kernel(self):
         got = self.cc("--target=gfx1030", "--kernel=votes", KERNELS, "-o", "one.hsaco")
         self.assertEqual((got.returncode, got.stderr), (0, ""))

@@ -92,6 +92,7 @@ bool bl_amd_memory(struct bl_amd_func *f, const struct bl_kir_instr *i);
 bool bl_amd_atomic(struct bl_amd_func *f, const struct bl_kir_instr *i);
 bool bl_amd_warp(struct bl_amd_func *f, const struct bl_kir_instr *i);
 bool bl_amd_sreg(struct bl_amd_func *f, const struct bl_kir_instr *i);
+bool bl_amd_matrix(struct bl_amd_func *f, const struct bl_kir_instr *i);
 bool bl_amd_call(struct bl_amd_func *f, const struct bl_kir_instr *i);
 
 /* memory.c */
@@ -110,7 +111,9 @@ void bl_amd_fence(struct bl_amd_func *f, const char *order, const char *scope);
 /* Gives the object's module the functions that the calls need. */
 enum bl_status bl_amd_link_text(struct bl_amd_object *object);
 
-/* warp.c: at the start of a kernel that has barriers for a part of the CTA */
+/* warp.c. The 32-bit value that another lane of the warp has; 0 if that lane does not run. */
+LLVMValueRef bl_amd_permute(struct bl_amd_func *f, LLVMValueRef value, LLVMValueRef lane);
+/* At the start of a kernel that has barriers for a part of the CTA */
 void bl_amd_clear_barriers(struct bl_amd_func *f);
 
 /* sreg.c */

@@ -146,7 +146,8 @@ static void build_instruction(struct bl_amd_func *f, const struct bl_kir_instr *
     default:
         break;
     }
-    if (!bl_amd_memory(f, i) && !bl_amd_atomic(f, i) && !bl_amd_warp(f, i) && !bl_amd_call(f, i) && !build_math(f, i))
+    if (!bl_amd_memory(f, i) && !bl_amd_atomic(f, i) && !bl_amd_warp(f, i) && !bl_amd_call(f, i) && !bl_amd_matrix(f, i) &&
+        !build_math(f, i))
         bl_amd_unsupported(f, i, NULL);
 }
 

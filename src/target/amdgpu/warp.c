@@ -29,7 +29,7 @@ static LLVMValueRef active(struct bl_amd_func *f)
 }
 
 /* The 32-bit value that another lane of the warp has (0 if that lane does not run). */
-static LLVMValueRef permute(struct bl_amd_func *f, LLVMValueRef value, LLVMValueRef lane)
+LLVMValueRef bl_amd_permute(struct bl_amd_func *f, LLVMValueRef value, LLVMValueRef lane)
 {
     LLVMBuilderRef b = f->cg->builder;
     LLVMValueRef arguments[2];
@@ -79,7 +79,7 @@ static void build_shfl(struct bl_amd_func *f, const struct bl_kir_instr *i)
         source = LLVMBuildOr(b, LLVMBuildAnd(b, lane, segment, ""), LLVMBuildAnd(b, move, outside, ""), "");
     in_range = LLVMBuildICmp(b, mode == BL_KIR_SHFL_UP ? LLVMIntSGE : LLVMIntSLE, source, most, "");
     source = LLVMBuildSelect(b, in_range, source, lane, "");
-    bl_amd_define(f, i->results[0], permute(f, bl_amd_value(f, i->operands[0]), source));
+    bl_amd_define(f, i->results[0], bl_amd_permute(f, bl_amd_value(f, i->operands[0]), source));
     bl_amd_define(f, i->results[1], in_range);
 }
 
@@ -189,7 +189,7 @@ static bool build_redux(struct bl_amd_func *f, const struct bl_kir_instr *i)
     if (i->operands[0]->type != BL_KIR_I32 || !combine(f, i->attr->atom, a_i32(f, 0), a_i32(f, 0)))
         return false;
     members = LLVMBuildAnd(b, active(f), bl_amd_value(f, i->operands[1]), "");
-    start = permute(f, value, first_of(f, members));
+    start = bl_amd_permute(f, value, first_of(f, members));
     rest = LLVMBuildAnd(b, members, LLVMBuildSub(b, members, a_i32(f, 1), ""), "");
     before = LLVMGetInsertBlock(b);
     head = bl_amd_block(f, "redux");
@@ -199,7 +199,7 @@ static bool build_redux(struct bl_amd_func *f, const struct bl_kir_instr *i)
     left = LLVMBuildPhi(b, type, "");
     sum = LLVMBuildPhi(b, type, "");
     first = first_of(f, left);
-    next = combine(f, i->attr->atom, sum, permute(f, value, first));
+    next = combine(f, i->attr->atom, sum, bl_amd_permute(f, value, first));
     LLVMAddIncoming(left, &rest, &before, 1);
     LLVMAddIncoming(sum, &start, &before, 1);
     rest = LLVMBuildAnd(b, left, LLVMBuildSub(b, left, a_i32(f, 1), ""), "");
