@@ -204,6 +204,21 @@ enum bl_kir_matrix_flags {
 #define BL_KIR_MATRIX_SELECTOR(code) ((uint32_t)((code) >> 36 & 3))       /* of the lanes that hold the word more */
 #define BL_KIR_MATRIX_ROUND(code) ((enum bl_kir_round)((code) >> 40 & 7)) /* of f64 */
 
+/* What a bulk op does: attr.imm is BL_KIR_BULK(action, atom, type, dimensions); atom and type of the reducing ones. Operands: */
+enum bl_kir_bulk_action {
+    BL_KIR_BULK_COPY,        /* to, from, bytes, mask of the bytes of each 16 that are copied */
+    BL_KIR_BULK_REDUCE,      /* to, from, bytes */
+    BL_KIR_BULK_TILE_LOAD,   /* to (shared), tensor map, coordinates */
+    BL_KIR_BULK_TILE_STORE,  /* from (shared), tensor map, coordinates */
+    BL_KIR_BULK_TILE_REDUCE, /* the same; the map says the type and the sign: atom is add, min_s, max_s, inc, dec, and, or, xor */
+};
+#define BL_KIR_BULK(action, atom, type, dimensions)                                                                                \
+    ((uint64_t)(action) | (uint64_t)(atom) << 4 | (uint64_t)(type) << 8 | (uint64_t)(dimensions) << 16)
+#define BL_KIR_BULK_ACTION(code) ((enum bl_kir_bulk_action)((code)&15))
+#define BL_KIR_BULK_ATOM(code) ((enum bl_kir_atom)((code) >> 4 & 15))
+#define BL_KIR_BULK_TYPE(code) ((enum bl_kir_type)((code) >> 8 & 255))
+#define BL_KIR_BULK_DIMENSIONS(code) ((uint32_t)((code) >> 16 & 15))
+
 enum bl_kir_shfl { BL_KIR_SHFL_UP, BL_KIR_SHFL_DOWN, BL_KIR_SHFL_BFLY, BL_KIR_SHFL_IDX };
 enum bl_kir_vote { BL_KIR_VOTE_ALL, BL_KIR_VOTE_ANY, BL_KIR_VOTE_UNI, BL_KIR_VOTE_BALLOT, BL_KIR_VOTE_POPC };
 enum bl_kir_prmt {

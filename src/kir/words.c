@@ -113,6 +113,7 @@ static const struct {
     [BL_KIR_OP_texture] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
     [BL_KIR_OP_surface] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
     [BL_KIR_OP_matrix] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
+    [BL_KIR_OP_bulk] = {BL_KIR_HAS_IMM, BL_KIR_HAS_IMM},
     [BL_KIR_OP_shfl] = {F(SHFL), F(SHFL)},
     [BL_KIR_OP_vote] = {F(VOTE), F(VOTE)},
     [BL_KIR_OP_redux] = {F(ATOM) | F(TYPE) | F(NAN), F(ATOM)},

@@ -181,6 +181,11 @@ bool bl_lower_mbarrier(struct bl_lower *l, const struct bl_ptx_instr *i)
     return true;
 }
 
+void bl_lower_complete_tx(struct bl_lower *l, const struct bl_lower_address *address, struct bl_kir_value *bytes)
+{
+    change(l, address, NULL, false, bl_lower_op(l, BL_KIR_OP_neg, NULL, BL_KIR_I32, bytes, NULL, NULL));
+}
+
 /* cp.async.mbarrier.arrive: the copies before it are done. Without .noinc it takes back the arrival that it adds. */
 bool bl_lower_copy_arrive(struct bl_lower *l, const struct bl_ptx_instr *i)
 {

@@ -217,6 +217,8 @@ bool bl_lower_st(struct bl_lower *l, const struct bl_ptx_instr *i)
     struct bl_kir_value *operands[9];
     struct bl_kir_attr attr;
 
+    if (HAS(async) && HAS(mbarrier_complete_tx_bytes))
+        return bl_lower_st_async(l, i);
     if (HAS(async) || HAS(bulk) || type == BL_KIR_VOID || type == BL_KIR_PRED || !has_elements(&i->operands[1], vector_count(i)) ||
         !bl_lower_address(l, &i->operands[0], space, space == BL_KIR_PARAM, &address) || address.kind == BL_LOWER_ENTRY)
         return false;
@@ -237,7 +239,7 @@ bool bl_lower_st(struct bl_lower *l, const struct bl_ptx_instr *i)
 
 /* ---- atom, red ------------------------------------------------------------------------------------------ */
 
-static bool atom_of(const struct bl_ptx_instr *i, enum bl_kir_atom *atom)
+bool bl_lower_atom_of(const struct bl_ptx_instr *i, enum bl_kir_atom *atom)
 {
     enum bl_ptx_type type = i->types[0];
     bool real = bl_lower_is_float(type), sign = bl_lower_is_signed(type);
@@ -288,8 +290,9 @@ static bool atomic(struct bl_lower *l, const struct bl_ptx_instr *i, bool result
     struct bl_kir_attr attr;
     struct bl_kir_value *operands[3], *old;
 
-    if (HAS(async) || type == BL_KIR_VOID || !atom_of(i, &atom) || i->operand_count < first + (atom == BL_KIR_ATOM_CAS ? 3 : 2) ||
-        !has_elements(&i->operands[first + 1], count) || (result && count > 1 && !has_elements(&i->operands[0], count)) ||
+    if (HAS(async) || type == BL_KIR_VOID || !bl_lower_atom_of(i, &atom) ||
+        i->operand_count < first + (atom == BL_KIR_ATOM_CAS ? 3 : 2) || !has_elements(&i->operands[first + 1], count) ||
+        (result && count > 1 && !has_elements(&i->operands[0], count)) ||
         !plain_address(l, &i->operands[first], bl_lower_space_of(i), &address))
         return false;
     attr = atomic_attr(i, type, atom, &address);
@@ -316,6 +319,8 @@ bool bl_lower_atom(struct bl_lower *l, const struct bl_ptx_instr *i)
 
 bool bl_lower_red(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
+    if (HAS(async) && HAS(mbarrier_complete_tx_bytes))
+        return bl_lower_st_async(l, i);
     return atomic(l, i, false);
 }
 
@@ -473,7 +478,9 @@ static bool copy_async(struct bl_lower *l, const struct bl_ptx_instr *i)
 
 bool bl_lower_cp(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
-    if (!HAS(async) || HAS(bulk) || HAS(reduce))
+    if (HAS(bulk))
+        return bl_lower_bulk(l, i);
+    if (!HAS(async) || HAS(reduce))
         return false;
     if (HAS(mbarrier))
         return bl_lower_copy_arrive(l, i);

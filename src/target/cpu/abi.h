@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BL_CPU_ABI 7
+#define BL_CPU_ABI 8
 enum {
     BL_WARP = 32,
     BL_CPU_GUARD = 64 << 10,  /* bytes below a stack */
@@ -66,6 +66,8 @@ struct bl_cpu_helpers {
                   uint32_t *results);
     /* A multiplication of matrices. code: BL_KIR_MATRIX of kir.h. in and results: one array of 32 words after another. */
     void (*matrix)(struct bl_cpu_warp *warp, uint64_t code, const uint32_t *in, uint32_t *results);
+    /* A bulk op. code: BL_KIR_BULK of kir.h. operands: one array of 32 after another. */
+    void (*bulk)(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *operands, uint32_t *results);
 };
 
 /* One running warp. Everything that is the same for a CTA is repeated here, so that code needs one pointer. */

@@ -246,7 +246,7 @@ bool bl_cg_call(struct bl_cg_func *f, const struct bl_kir_instr *i)
         return true;
     }
     if (i->op != BL_KIR_OP_call)
-        return bl_cg_image(f, i);
+        return bl_cg_image(f, i) || bl_cg_bulk(f, i);
     function = i->attr->func->is_declaration ? find_runtime_function(i) : NULL;
     if (function)
         call_runtime(f, i, function);

@@ -1,7 +1,7 @@
-/* Textures and surfaces: a call of the runtime for all lanes, operands and results by way of memory. */
+/* Textures and surfaces, bulk copies: a call of the runtime for all lanes, operands and results by way of memory. */
 #include "target/cpu/cg_image.h"
 
-enum { MOST_WORDS = 16, MOST_RESULTS = 4 };
+enum { MOST_WORDS = 16, MOST_RESULTS = 4, MOST_OPERANDS = 8 };
 
 static LLVMValueRef place(struct bl_cg_func *f, LLVMTypeRef vector, LLVMValueRef array, uint32_t n)
 {
@@ -38,5 +38,22 @@ bool bl_cg_image(struct bl_cg_func *f, const struct bl_kir_instr *i)
     BL_CG_HELPER(f, image, LLVMVoidTypeInContext(f->cg->context), 5, arguments);
     for (uint32_t r = 0; r < i->result_count; r++)
         bl_cg_define_vector(f, i->results[r], LLVMBuildLoad2(b, words, place(f, words, arguments[4], r), ""));
+    return true;
+}
+
+bool bl_cg_bulk(struct bl_cg_func *f, const struct bl_kir_instr *i)
+{
+    if (i->op != BL_KIR_OP_bulk || i->operand_count > MOST_OPERANDS)
+        return false;
+    LLVMBuilderRef b = f->cg->builder;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(f->cg->context), words = LLVMVectorType(i32, BL_WARP);
+    LLVMTypeRef wide = LLVMVectorType(LLVMInt64TypeInContext(f->cg->context), BL_WARP);
+    LLVMValueRef arguments[4] = {bl_cg_mask_bits(f, f->at->mask), LLVMConstInt(i32, i->attr->imm, false),
+                                 bl_cg_array(f, LLVMArrayType(wide, MOST_OPERANDS), "operands"), bl_cg_array(f, words, "results")};
+    for (uint32_t o = 0; o < i->operand_count; o++)
+        LLVMBuildStore(b, bl_cg_vector(f, i->operands[o]), place(f, wide, arguments[2], o));
+    LLVMBuildStore(b, LLVMConstNull(words), arguments[3]);
+    BL_CG_HELPER(f, bulk, LLVMVoidTypeInContext(f->cg->context), 4, arguments);
+    bl_cg_define_vector(f, i->results[0], LLVMBuildLoad2(b, words, arguments[3], ""));
     return true;
 }

@@ -6,7 +6,7 @@
 #include "target/cpu/abi.h"
 
 /* Raise it when the same PTX gives other code: it is part of bl_cpu_compiler_version. */
-#define BL_CPU_CODEGEN 23
+#define BL_CPU_CODEGEN 24
 
 /* How the threads of a CTA lie in its warps: code is made for one of these. */
 enum bl_cpu_cta_shape {

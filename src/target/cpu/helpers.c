@@ -38,6 +38,7 @@ const struct bl_cpu_helpers bl_cpu_helpers = {
     .assertfail = bl_cpu_help_assert,
     .clock = help_clock,
     .globaltimer = help_globaltimer,
+    .bulk = bl_cpu_help_bulk,
     .image = bl_cpu_help_image,
     .matrix = bl_cpu_help_matrix,
 };

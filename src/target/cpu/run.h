@@ -385,6 +385,7 @@ void bl_cpu_help_malloc(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t
 void bl_cpu_help_image(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *objects, const uint32_t *words,
                        uint32_t *results);
 void bl_cpu_help_matrix(struct bl_cpu_warp *warp, uint64_t code, const uint32_t *in, uint32_t *results);
+void bl_cpu_help_bulk(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, const uint64_t *operands, uint32_t *results);
 void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *blocks);
 
 /* fault.c */
