@@ -175,10 +175,101 @@ static void launches()
     report("grid of 1,000,000 empty CTAs (under 10)", grid, "ms");
 }
 
-int main()
+/* Calls that a program makes often: each figure is of a thousand in a row, divided. */
+template <class F> static std::vector<double> each_ns(F run)
 {
+    std::vector<double> values;
+    for (int r = 0; r < 210; r++) {
+        double seconds = timed([&] {
+            for (int i = 0; i < 1000; i++)
+                run();
+        });
+        if (r >= 10)
+            values.push_back(seconds * 1e6);
+    }
+    return values;
+}
+
+static void calls()
+{
+    cudaEvent_t event;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    report("stream-ordered allocation and free (under 200)", each_ns([&] {
+               void *p;
+               cudaMallocAsync(&p, 1 << 16, stream);
+               cudaFreeAsync(p, stream);
+           }),
+           "ns");
+    report("event record and query (under 100)", each_ns([&] {
+               cudaEventRecord(event, stream);
+               cudaEventQuery(event);
+           }),
+           "ns");
+    report("allocation and free of 64 KiB", each_ns([&] {
+               void *p;
+               cudaMalloc(&p, 1 << 16);
+               cudaFree(p);
+           }),
+           "ns");
+    CHECK(cudaGetLastError());
+    CHECK(cudaEventDestroy(event));
+    CHECK(cudaStreamDestroy(stream));
+}
+
+/* Each size beside the machine's own memcpy, in turn. */
+static void copies()
+{
+    const struct {
+        size_t size;
+        const char *ours, *ratio;
+    } sizes[] = {{64 << 10, "memcpy of 64 KiB, Bailey", "  ratio to memcpy, 64 KiB (at least 0.95)"},
+                 {4 << 20, "memcpy of 4 MiB, Bailey", "  ratio to memcpy, 4 MiB (at least 0.95)"},
+                 {256 << 20, "memcpy of 256 MiB, Bailey", "  ratio to memcpy, 256 MiB (at least 0.95)"}};
+    char *device, *host = (char *)malloc(256 << 20), *other = (char *)malloc(256 << 20);
+    CHECK(cudaMalloc(&device, 256 << 20));
+    memset(host, 1, 256 << 20);
+    memset(other, 2, 256 << 20);
+    CHECK(cudaMemcpy(device, host, 256 << 20, cudaMemcpyHostToDevice));
+    for (const auto &s : sizes) {
+        std::vector<double> ours, ratios;
+        size_t turns = std::max<size_t>(1, (8 << 20) / s.size);
+        for (int r = 0; r < 23; r++) {
+            double mine = timed([&] {
+                for (size_t i = 0; i < turns; i++)
+                    CHECK(cudaMemcpy(device, host, s.size, cudaMemcpyHostToDevice));
+            });
+            double plain = timed([&] {
+                for (size_t i = 0; i < turns; i++) {
+                    memcpy(other, host, s.size);
+                    __asm__ volatile("" ::"r"(other) : "memory");
+                }
+            });
+            if (r < 3)
+                continue;
+            ours.push_back(turns * s.size * 1e-9 / mine);
+            ratios.push_back(plain / mine);
+        }
+        report(s.ours, ours, "GB/s");
+        report(s.ratio, ratios, "");
+    }
+    CHECK(cudaFree(device));
+    free(host);
+    free(other);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "calls")) {
+        calls();
+        copies();
+        return 0;
+    }
     add();
     fma();
     launches();
+    calls();
+    copies();
     return 0;
 }
