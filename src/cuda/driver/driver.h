@@ -315,9 +315,9 @@ CUresult bl_cu_free_now(struct bl_cu_context *context, const struct bl_cu_alloca
 void bl_cu_pool_give(struct bl_cu_pool *pool, uint64_t base, uint64_t size); /* an allocation of the pool ends */
 /* Whether other processes may have memory of the pool. */
 bool bl_cu_pool_shareable(const struct bl_cu_pool *pool);
-/* An empty pool that stands for another process's. NULL: no memory. */
-struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device);
-bool bl_cu_pool_imported(const struct bl_cu_pool *pool);
+/* An empty pool that stands for another process's of that identity. NULL: no memory. */
+struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device, uint64_t identity);
+uint64_t bl_cu_pool_imported(const struct bl_cu_pool *pool); /* its identity; 0: a pool of this process */
 
 /* What a copy or fill of a graph asks of the device, checked as the calls are. */
 CUresult bl_cu_copy_resolve(struct bl_cu_context *context, const CUDA_MEMCPY3D *box, struct bl_copy *copy);

@@ -23,6 +23,7 @@ struct name {
     uint64_t started; /* of the process, as /proc says it: its number may be another's by now */
     uint64_t inode;   /* of the file, for the same reason */
     uint64_t offset, size;
+    uint64_t pool; /* which pool's, or 0 */
 };
 _Static_assert(sizeof(struct name) <= sizeof(CUipcMemHandle) && sizeof(struct name) <= sizeof(CUipcEventHandle), "handles");
 
@@ -260,8 +261,18 @@ CUresult bl_cuIpcCloseMemHandle(CUdeviceptr address)
 
 /* ---- pools ---------------------------------------------------------------------------------------- */
 
-/* A pool's descriptor says only that it is one: each allocation is named by itself. */
-static const char pool_text[] = "bailey memory pool";
+/* A pool's descriptor says only which one it is: each allocation is named by itself. */
+struct pool_page {
+    char magic[8];
+    uint64_t identity; /* of the pool: no other's on the machine */
+};
+static const char pool_magic[8] = "baileyQ1";
+
+static uint64_t identity_of(const struct bl_cu_pool *pool)
+{
+    const uint64_t parts[] = {(uint64_t)getpid(), start_of(getpid()), ((const struct bl_cu_object *)pool)->handle};
+    return bl_hash(parts, sizeof(parts), 1);
+}
 
 CUresult bl_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemAllocationHandleType handle_type,
                                              unsigned long long flags)
@@ -270,7 +281,9 @@ CUresult bl_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool
     if (!handle_out || !found || flags || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !bl_cu_pool_shareable(found))
         return CUDA_ERROR_INVALID_VALUE;
     int file = memfd_create("bailey-pool", MFD_CLOEXEC);
-    if (file >= 0 && write(file, pool_text, sizeof(pool_text)) != sizeof(pool_text)) {
+    struct pool_page page = {.identity = identity_of(found)};
+    memcpy(page.magic, pool_magic, sizeof(page.magic));
+    if (file >= 0 && write(file, &page, sizeof(page)) != sizeof(page)) {
         close(file);
         file = -1;
     }
@@ -289,10 +302,11 @@ CUresult bl_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *han
         return result;
     if (!pool_out || flags || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_INVALID_VALUE;
-    char text[sizeof(pool_text)];
-    if (pread((int)(intptr_t)handle, text, sizeof(text), 0) != sizeof(text) || memcmp(text, pool_text, sizeof(text)) != 0)
+    struct pool_page page;
+    if (pread((int)(intptr_t)handle, &page, sizeof(page), 0) != sizeof(page) ||
+        memcmp(page.magic, pool_magic, sizeof(page.magic)) != 0)
         return CUDA_ERROR_UNKNOWN; /* as measured */
-    struct bl_cu_pool *made = bl_cu_pool_import(context->device);
+    struct bl_cu_pool *made = bl_cu_pool_import(context->device, page.identity);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *pool_out = (CUmemoryPool)(uintptr_t)((struct bl_cu_object *)made)->handle;
@@ -311,6 +325,7 @@ CUresult bl_cuMemPoolExportPointer(CUmemPoolPtrExportData *share_data_out, CUdev
         return CUDA_ERROR_INVALID_VALUE;
     struct name name;
     result = name_memory(context, &found, block_magic, &name);
+    name.pool = identity_of(found.pool);
     memset(share_data_out, 0, sizeof(*share_data_out));
     memcpy(share_data_out, &name, sizeof(name));
     return result;
@@ -327,7 +342,8 @@ CUresult bl_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool, CUme
     if (!ptr_out || !share_data || !found || !bl_cu_pool_imported(found))
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&name, share_data, sizeof(name));
-    if (memcmp(name.magic, block_magic, sizeof(name.magic)) != 0)
+    /* One of another pool is refused: programs look for the right pair that way. */
+    if (memcmp(name.magic, block_magic, sizeof(name.magic)) != 0 || name.pool != bl_cu_pool_imported(found))
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     result = open_memory(&name, context, found, ptr_out);

@@ -12,7 +12,8 @@ struct bl_cu_pool {
     struct bl_cu_object object;
     struct bl_cu_device *device;
     bool is_default;
-    bool shareable, imported, on_host;
+    bool shareable, on_host;
+    uint64_t imported;                 /* another process's pool: its identity (ipc.c); 0: ours */
     uint64_t largest;                  /* bytes that may be in use at once; 0: any */
     uint8_t access[BL_CU_MAX_DEVICES]; /* CUmemAccess_flags of the other devices */
     pthread_mutex_t lock;
@@ -338,15 +339,15 @@ bool bl_cu_pool_shareable(const struct bl_cu_pool *pool)
     return pool->shareable;
 }
 
-struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device)
+struct bl_cu_pool *bl_cu_pool_import(struct bl_cu_device *device, uint64_t identity)
 {
     struct bl_cu_pool *made = pool_new(device, false);
     if (made)
-        made->imported = true;
+        made->imported = identity;
     return made;
 }
 
-bool bl_cu_pool_imported(const struct bl_cu_pool *pool)
+uint64_t bl_cu_pool_imported(const struct bl_cu_pool *pool)
 {
     return pool->imported;
 }
