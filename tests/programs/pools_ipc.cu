@@ -13,7 +13,7 @@ __global__ void add(unsigned *p, unsigned value)
         p[i] += value;
 }
 
-static void send(int to, const void *data, size_t size, int descriptor)
+static void give(int to, const void *data, size_t size, int descriptor)
 {
     char space[CMSG_SPACE(sizeof(int))] = {};
     iovec part = {(void *)data, size};
@@ -32,7 +32,7 @@ static void send(int to, const void *data, size_t size, int descriptor)
     REQUIRE(sendmsg(to, &message, 0) == (ssize_t)size);
 }
 
-static int receive(int from, void *data, size_t size)
+static int take(int from, void *data, size_t size)
 {
     char space[CMSG_SPACE(sizeof(int))] = {};
     iovec part = {data, size};
@@ -62,7 +62,7 @@ static void other_process(int link)
     unsigned *memory[POOLS], *none;
     char done = 1;
     for (int i = 0; i < POOLS; i++) {
-        int descriptor = receive(link, &data[i], sizeof(data[i]));
+        int descriptor = take(link, &data[i], sizeof(data[i]));
         CHECK(cudaFree(0));
         CHECK(
             cudaMemPoolImportFromShareableHandle(&pools[i], (void *)(intptr_t)descriptor, cudaMemHandleTypePosixFileDescriptor, 0));
@@ -78,7 +78,7 @@ static void other_process(int link)
     CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < POOLS; i++)
         CHECK(cudaMemPoolDestroy(pools[i]));
-    send(link, &done, 1, -1);
+    give(link, &done, 1, -1);
     exit(failures != 0);
 }
 
@@ -105,10 +105,10 @@ int main()
         CHECK(cudaStreamSynchronize(0));
         CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pools[i], cudaMemHandleTypePosixFileDescriptor, 0));
         CHECK(cudaMemPoolExportPointer(&data, memory[i]));
-        send(link[0], &data, sizeof(data), descriptor);
+        give(link[0], &data, sizeof(data), descriptor);
         close(descriptor);
     }
-    receive(link[0], &done, 1);
+    take(link[0], &done, 1);
     wait(&status);
     REQUIRE(status == 0);
     for (int i = 0; i < POOLS; i++) {
