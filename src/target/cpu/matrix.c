@@ -63,6 +63,25 @@ INLINE ints larger(ints a, ints b)
     return result;
 }
 
+INLINE ints smaller(ints a, ints b)
+{
+    ints result;
+    for (uint32_t n = 0; n < ROWS; n++)
+        result[n] = a[n] < b[n] ? a[n] : b[n];
+    return result;
+}
+
+/* Masks, all ones where it holds: compilers make comparisons of such wide vectors one lane at a time. a - b must not overflow. */
+INLINE ints less(ints a, ints b)
+{
+    return (a - b) >> 31;
+}
+
+INLINE ints nonzero(ints x)
+{
+    return (x | -x) >> 31;
+}
+
 INLINE ints all(int32_t x)
 {
     return (ints){0} + x;
@@ -98,13 +117,13 @@ INLINE struct numbers decode(words x, enum bl_kir_matrix_type type)
     if (type == BL_KIR_MATRIX_TF32)
         x >>= 13;
     ints field = (ints)(x >> f->mantissa & f->exponents), mantissa = (ints)(x & mantissa_mask);
-    ints sign = (ints)((x >> (type == BL_KIR_MATRIX_TF32 ? 18 : f->bits - 1)) << 31), normal = field != 0;
-    ints special = field == (int32_t)f->exponents;
+    ints sign = (ints)((x >> (type == BL_KIR_MATRIX_TF32 ? 18 : f->bits - 1)) << 31), normal = nonzero(field);
+    ints special = ~nonzero(field - (int32_t)f->exponents);
     if (type == BL_KIR_MATRIX_E4M3)
-        special &= mantissa == 7;
-    n.special = special & choose(mantissa != 0, all(2), all(1));
+        special &= ~nonzero(mantissa - 7);
+    n.special = special & choose(nonzero(mantissa), all(2), all(1));
     mantissa |= normal & (int32_t)(mantissa_mask + 1);
-    ints zero = (mantissa == 0) | special;
+    ints zero = ~nonzero(mantissa) | special;
     mantissa &= ~special;
     floats whole = __builtin_convertvector(mantissa, floats) * (1.0f / (float)(mantissa_mask + 1));
     ints more = all(0);
@@ -126,12 +145,11 @@ INLINE words round_f32(words magnitude, ints top, words sign)
     ones |= ones >> 8;
     ones |= ones >> 16;
     words bits = (words) __builtin_convertvector(magnitude & ~(ones >> 24), floats);
-    ints e = (ints)(bits >> 23) + top - EXTRA, low = e < 1, shift = larger(1 - e, all(0));
-    shift = choose(shift > 31, all(31), shift);
+    ints e = (ints)(bits >> 23) + top - EXTRA, low = less(e, all(1)), shift = smaller(larger(1 - e, all(0)), all(31));
     words mantissa = ((bits & 0x7fffff) | 0x800000) >> (words)shift;
     words result = (words)choose(low, (ints)mantissa, (ints)((bits & 0x7fffff) | (words)e << 23));
-    result = (words)choose(e > 254, all(0x7f800000), (ints)result);
-    ints some = (magnitude != 0) & ((ints)result != 0);
+    result = (words)choose(less(all(254), e), all(0x7f800000), (ints)result);
+    ints some = nonzero((ints)magnitude) & nonzero((ints)result);
     return (result | sign) & (words)some;
 }
 
@@ -143,15 +161,14 @@ INLINE words round_f16(words magnitude, ints top, words sign)
     ones |= ones >> 4;
     ones |= ones >> 8;
     ones |= ones >> 16;
-    words lost = ones >> 24, more = (words)((magnitude & lost) != 0) & (lost + 1);
+    words lost = ones >> 24, more = (words)nonzero((ints)(magnitude & lost)) & (lost + 1);
     words bits = (words) __builtin_convertvector((magnitude & ~lost) | more, floats);
-    ints e = (ints)(bits >> 23) + top - EXTRA - 112, shift = larger(1 - e, all(0)) + 13;
-    shift = choose(shift > 30, all(30), shift);
+    ints e = (ints)(bits >> 23) + top - EXTRA - 112, shift = smaller(larger(1 - e, all(0)) + 13, all(30));
     words mantissa = (bits & 0x7fffff) | 0x800000, s = (words)shift;
     mantissa = (mantissa + (((words)all(1) << (s - 1)) - 1) + (mantissa >> s & 1)) >> s;
     ints result = ((larger(e, all(1)) - 1) << 10) + (ints)mantissa;
-    result = choose((e > 30) | (result > 0x7c00), all(0x7c00), result);
-    ints some = (magnitude != 0) & (result != 0);
+    result = choose(less(all(30), e), all(0x7c00), smaller(result, all(0x7c00)));
+    ints some = nonzero((ints)magnitude) & nonzero(result);
     return ((words)result | sign >> 16) & (words)some;
 }
 
@@ -189,7 +206,7 @@ INLINE words sum_column(const struct tile *t, uint32_t from, uint32_t to, uint32
         top = larger(top, t->a[k].exponent + t->b[k].exponent[column]);
     ints base = 127 + EXTRA - top;
     if (t->near) {
-        floats scale = power(choose(base > 254, all(254), base));
+        floats scale = power(smaller(base, all(254)));
         for (uint32_t k = from; k < to; k++)
             sum += __builtin_convertvector(t->a[k].value * t->b[k].value[column] * scale, ints);
     } else {
@@ -229,8 +246,8 @@ INLINE void multiply_group(struct tile *t, uint32_t from, uint32_t to, const wor
 INLINE words f32_to_f16(words bits)
 {
     words sign = bits & 0x80000000u;
-    ints e = (ints)(bits >> 23 & 255), special = e == 255, nan = special & ((bits & 0x7fffff) != 0);
-    words result = round_f16((bits & 0x7fffff) | (words)((e != 0) & 0x800000), e - 125, sign);
+    ints e = (ints)(bits >> 23 & 255), special = less(all(254), e), nan = special & nonzero((ints)(bits & 0x7fffff));
+    words result = round_f16((bits & 0x7fffff) | (words)(nonzero(e) & 0x800000), e - 125, sign);
     result = (words)choose(special, (ints)(sign >> 16 | 0x7c00), (ints)result);
     return (words)choose(nan, all(0x7fff), (ints)result);
 }
@@ -243,16 +260,16 @@ INLINE words add(words x, words y, bool f16)
         struct numbers a = decode(x, BL_KIR_MATRIX_F16), b = decode(y, BL_KIR_MATRIX_F16);
         ints infinity = all(0x7f800000);
         ints tiny = all(-100); /* of a zero: any exponent will do */
-        floats p = (floats)choose(a.special != 0, (ints)a.value | infinity | (a.special & 2) << 20,
+        floats p = (floats)choose(nonzero(a.special), (ints)a.value | infinity | (a.special & 2) << 20,
                                   (ints)(a.value * power(larger(a.exponent, tiny) + 127)));
-        floats q = (floats)choose(b.special != 0, (ints)b.value | infinity | (b.special & 2) << 20,
+        floats q = (floats)choose(nonzero(b.special), (ints)b.value | infinity | (b.special & 2) << 20,
                                   (ints)(b.value * power(larger(b.exponent, tiny) + 127)));
         sum = p + q;
     } else {
         sum = (floats)x + (floats)y;
     }
     words bits = (words)sum;
-    ints nan = ((bits & 0x7fffffff) > 0x7f800000);
+    ints nan = less(all(0x7f800000), (ints)(bits & 0x7fffffff));
     return f16 ? f32_to_f16(bits) : (words)choose(nan, all(0x7fffffff), (ints)bits);
 }
 
@@ -364,14 +381,18 @@ INLINE void decode_any(const words *in, uint32_t count, enum bl_kir_matrix_type 
     }
 }
 
+INLINE ints is_far(ints exponent)
+{
+    return less(all(NEAR), exponent) | (less(exponent, all(-NEAR)) & nonzero(exponent - NO_EXPONENT));
+}
+
 /* Whether all numbers are so near 1 that products stay in the range of float; makes `value` the whole number then. */
 INLINE void find_range(struct tile *t)
 {
     ints special = {0}, far = {0};
     for (uint32_t k = 0; k < t->k; k++) {
         special |= (t->a[k].special | t->b[k].special) & 3;
-        far |= (t->a[k].exponent > NEAR) | ((t->a[k].exponent < -NEAR) & (t->a[k].exponent != NO_EXPONENT));
-        far |= (t->b[k].exponent > NEAR) | ((t->b[k].exponent < -NEAR) & (t->b[k].exponent != NO_EXPONENT));
+        far |= is_far(t->a[k].exponent) | is_far(t->b[k].exponent);
     }
     t->special = any(special);
     t->near = !any(far);
