@@ -242,32 +242,28 @@ INLINE void multiply_group(struct tile *t, uint32_t from, uint32_t to, const wor
     }
 }
 
-/* f32 to f16 to nearest even, but zeros lose their sign. */
+/* f32 to f16 to nearest even. */
 INLINE words f32_to_f16(words bits)
 {
     words sign = bits & 0x80000000u;
     ints e = (ints)(bits >> 23 & 255), special = less(all(254), e), nan = special & nonzero((ints)(bits & 0x7fffff));
-    words result = round_f16((bits & 0x7fffff) | (words)(nonzero(e) & 0x800000), e - 125, sign);
+    words result = round_f16((bits & 0x7fffff) | (words)(nonzero(e) & 0x800000), e - 125, sign) | sign >> 16;
     result = (words)choose(special, (ints)(sign >> 16 | 0x7c00), (ints)result);
     return (words)choose(nan, all(0x7fff), (ints)result);
 }
 
-/* x + y to nearest even; x is no -0. A sum of two f16 in f32 is nearer to the exact one than the rounding to f16 can see. */
+INLINE words f16_to_f32(words bits)
+{
+    struct numbers n = decode(bits, BL_KIR_MATRIX_F16);
+    ints infinity = all(0x7f800000), least = all(-100); /* least: of a zero any exponent will do */
+    ints number = (ints)(n.value * power(larger(n.exponent, least) + 127));
+    return (words)choose(nonzero(n.special), (ints)n.value | infinity | (n.special & 2) << 20, number);
+}
+
+/* x + y to nearest even. A sum of two f16 in f32 is nearer to the exact one than the rounding to f16 can see. */
 INLINE words add(words x, words y, bool f16)
 {
-    floats sum;
-    if (f16) {
-        struct numbers a = decode(x, BL_KIR_MATRIX_F16), b = decode(y, BL_KIR_MATRIX_F16);
-        ints infinity = all(0x7f800000);
-        ints tiny = all(-100); /* of a zero: any exponent will do */
-        floats p = (floats)choose(nonzero(a.special), (ints)a.value | infinity | (a.special & 2) << 20,
-                                  (ints)(a.value * power(larger(a.exponent, tiny) + 127)));
-        floats q = (floats)choose(nonzero(b.special), (ints)b.value | infinity | (b.special & 2) << 20,
-                                  (ints)(b.value * power(larger(b.exponent, tiny) + 127)));
-        sum = p + q;
-    } else {
-        sum = (floats)x + (floats)y;
-    }
+    floats sum = f16 ? (floats)f16_to_f32(x) + (floats)f16_to_f32(y) : (floats)x + (floats)y;
     words bits = (words)sum;
     ints nan = less(all(0x7f800000), (ints)(bits & 0x7fffffff));
     return f16 ? f32_to_f16(bits) : (words)choose(nan, all(0x7fffffff), (ints)bits);
@@ -443,6 +439,10 @@ INLINE void multiply_floats(uint64_t code, const struct operands *o, uint32_t *r
     decode_any(gathered, o->b_words * 4, b, false, sparse, t.b);
     find_range(&t);
     gather_c(o->c, c == BL_KIR_MATRIX_F16, true, t.c);
+    for (uint32_t column = 0; column < COLUMNS && c == BL_KIR_MATRIX_F16 && d == BL_KIR_MATRIX_F32; column++)
+        t.c[column] = f16_to_f32(t.c[column]); /* subnormal numbers become normal ones before the sum */
+    if (d == BL_KIR_MATRIX_F32)
+        c = d;
     if (formats[a].bits == 8) {
         /* the addend comes last, by a plain addition */
         words zero[COLUMNS] = {{0}};
