@@ -527,6 +527,7 @@ enum bl_status bl_kir_ssa(struct bl_kir_func *func, struct bl_error *error); /* 
 /* Bodies in the place of calls: of functions at which lanes meet or that wait for other threads, and of small ones. */
 void bl_kir_inline(struct bl_kir_module *module);
 void bl_kir_simplify(struct bl_kir_func *func);     /* constants, copies, bitcast pairs, shift-add addresses */
+void bl_kir_thread_jumps(struct bl_kir_func *func); /* edges through blocks that hold nothing but a jump */
 void bl_kir_dce(struct bl_kir_func *func);          /* ops without effect or use, unreachable blocks */
 void bl_kir_infer_spaces(struct bl_kir_func *func); /* generic loads and stores whose space is known */
 void bl_kir_infer_align(struct bl_kir_func *func);  /* raises attr.align where provable */

@@ -14,6 +14,7 @@ static const struct {
 } passes[] = {
     {"dce", bl_kir_dce},
     {"simplify", bl_kir_simplify},
+    {"thread_jumps", bl_kir_thread_jumps},
     {"infer_spaces", bl_kir_infer_spaces},
     {"simplify again", simplify_again},
     {"infer_align", bl_kir_infer_align},

@@ -131,6 +131,8 @@ static enum bl_status run_pass(struct bl_kir_module *module, const char *what, s
             bl_kir_dce(func);
         else if (strcmp(what, "simplify") == 0)
             bl_kir_simplify(func);
+        else if (strcmp(what, "thread_jumps") == 0)
+            bl_kir_thread_jumps(func);
         else if (strcmp(what, "spaces") == 0)
             bl_kir_infer_spaces(func);
         else if (strcmp(what, "align") == 0)

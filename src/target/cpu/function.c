@@ -493,7 +493,7 @@ static void fill_phi(struct bl_cg_func *f, const struct bl_kir_instr *phi, const
         return;
     }
     llvm = base_of(f, operand, v->stride);
-    if (mask)
+    if (mask && !first) /* lanes that came over another edge may wait with what it gave */
         llvm = LLVMBuildSelect(f->cg->builder, any_lane(f, mask), llvm, load_slot(f, v->phi_slot), "");
     LLVMBuildStore(f->cg->builder, llvm, v->phi_slot);
 }
