@@ -120,6 +120,12 @@ static LLVMValueRef nearest(struct bl_math *m, LLVMValueRef a, LLVMValueRef b, L
     }
 }
 
+/* An f64 NaN. */
+static LLVMValueRef quiet(struct bl_math *m, LLVMValueRef x)
+{
+    return m_from_bits(m, m_orc(m, m_to_bits(m, x), INT64_C(0x0008000000000000)));
+}
+
 static bool arithmetic(struct bl_math *m)
 {
     LLVMValueRef a = bl_math_operand(m, 0), b = bl_math_operand(m, 1), c = bl_math_operand(m, 2), x;
@@ -129,6 +135,8 @@ static bool arithmetic(struct bl_math *m)
     x = m->attr->round == BL_KIR_RN ? nearest(m, a, b, c) : bl_math_directed(m, m->instr->op, a, b, c, m->attr->round);
     if (!x)
         return false;
+    if (m->instr->op == BL_KIR_OP_fsub && m->type == BL_KIR_F64 && m->attr->round != BL_KIR_RN) /* is a + -b there */
+        x = m_select(m, m_fcmp(m, LLVMRealUNO, b, b), quiet(m, b), x);
     m->out[0] = bl_math_finish(m, x);
     return true;
 }
@@ -248,11 +256,6 @@ LLVMValueRef bl_math_compare(struct bl_math *m, LLVMValueRef a, LLVMValueRef b)
         [BL_KIR_NUM] = LLVMRealORD, [BL_KIR_NAN] = LLVMRealUNO,
     };
     return m->attr->cmp < BL_LEN(predicates) ? m_fcmp(m, predicates[m->attr->cmp], a, b) : NULL;
-}
-
-static LLVMValueRef quiet(struct bl_math *m, LLVMValueRef x)
-{
-    return m_from_bits(m, m_orc(m, m_to_bits(m, x), INT64_C(0x0008000000000000)));
 }
 
 static bool wide_float(struct bl_math *m)
