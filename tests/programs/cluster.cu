@@ -300,11 +300,22 @@ static void waiting()
     }
 }
 
+// ---- what can't be
+
+static void refusals()
+{
+    int *out = managed<int>(64);
+    EXPECT(launch(ring, 18, 64, dim3(9), out, 1), cudaErrorInvalidClusterSize);
+    EXPECT(launch(ring, 64, 64, dim3(32), out, 1), cudaErrorInvalidClusterSize);
+    cudaGetLastError();
+}
+
 int main()
 {
     histograms();
     special_registers();
     check_addresses();
     waiting();
+    refusals();
     return finish();
 }

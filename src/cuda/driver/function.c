@@ -326,8 +326,20 @@ CUresult bl_cuOccupancyMaxPotentialClusterSize(int *cluster_size, CUfunction han
         return result;
     if (!cluster_size || !config)
         return CUDA_ERROR_INVALID_VALUE;
-    *cluster_size = 1;
+    *cluster_size = function->nonportable_cluster ? 16 : 8;
     return CUDA_SUCCESS;
+}
+
+/* CTAs of a cluster as a launch's attributes say. */
+static uint32_t cluster_of(const CUlaunchConfig *config)
+{
+    for (unsigned a = 0; config->attrs && a < config->numAttrs; a++) {
+        const CUlaunchAttributeValue *value = &config->attrs[a].value;
+        if (config->attrs[a].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && value->clusterDim.x && value->clusterDim.x <= 16 &&
+            value->clusterDim.y && value->clusterDim.y <= 16 && value->clusterDim.z && value->clusterDim.z <= 16)
+            return value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
+    }
+    return 1;
 }
 
 CUresult bl_cuOccupancyMaxActiveClusters(int *num_clusters, CUfunction handle, const CUlaunchConfig *config)
@@ -341,6 +353,6 @@ CUresult bl_cuOccupancyMaxActiveClusters(int *num_clusters, CUfunction handle, c
     int blocks;
     result = occupancy(function, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes, &blocks);
     if (result == CUDA_SUCCESS)
-        *num_clusters = blocks * function->module->context->device->device->props.multiprocessors;
+        *num_clusters = blocks * function->module->context->device->device->props.multiprocessors / (int)cluster_of(config);
     return result;
 }

@@ -86,6 +86,21 @@ static CUresult check_cooperative(struct bl_cu_function *function, const struct 
     return ctas > (uint64_t)each * (unsigned)device->props.multiprocessors ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
 }
 
+/* A cluster of more than 8 CTAs must be allowed, one of more than 16 can't be (CUDA C++ Programming Guide, thread block clusters).
+ */
+static CUresult check_cluster(const struct bl_cu_function *function, const struct bl_launch *launch)
+{
+    const uint32_t *sides = function->attr.cluster[0] ? function->attr.cluster : launch->cluster;
+    uint32_t most = function->nonportable_cluster ? 16 : 8;
+
+    if (!sides[0])
+        return CUDA_SUCCESS;
+    for (int i = 0; i < 3; i++)
+        if (!sides[i] || sides[i] > most)
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return sides[0] * sides[1] * sides[2] > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+}
+
 CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_launch *launch)
 {
     uint64_t threads;
@@ -94,6 +109,8 @@ CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_lau
         result = bl_cu_function_attr(function);
     if (result == CUDA_SUCCESS)
         result = check_function(function, launch, threads);
+    if (result == CUDA_SUCCESS)
+        result = check_cluster(function, launch);
     if (result == CUDA_SUCCESS && launch->cooperative)
         result = check_cooperative(function, launch, threads);
     return result;

@@ -38,10 +38,17 @@ static enum bl_status check_shape(const struct bl_launch *launch, struct bl_erro
 
 static enum bl_status check_cluster(const struct bl_launch *launch, const uint32_t *cluster, struct bl_error *error)
 {
-    for (int i = 0; i < 3 && cluster[0]; i++)
+    uint64_t ctas = cluster[0];
+
+    for (int i = 0; i < 3 && cluster[0]; i++) {
+        ctas = i ? BL_MIN(ctas * cluster[i], (uint64_t)UINT32_MAX) : ctas;
         if (!cluster[i] || launch->grid[i] % cluster[i])
             return bl_fail(error, BL_INVALID, "grid of %u x %u x %u CTAs is no multiple of clusters of %u x %u x %u",
                            launch->grid[0], launch->grid[1], launch->grid[2], cluster[0], cluster[1], cluster[2]);
+    }
+    if (ctas > BL_KIR_CLUSTER_CTAS)
+        return bl_fail(error, BL_INVALID, "clusters of %u x %u x %u CTAs: at most %d are possible", cluster[0], cluster[1],
+                       cluster[2], BL_KIR_CLUSTER_CTAS);
     return BL_OK;
 }
 
