@@ -88,8 +88,10 @@ static struct bl_presence *map_own(void)
 struct bl_presence *bl_presence_enter(uint32_t device_count)
 {
     static struct bl_presence unseen, *own;
-    if (!own)
+    if (!own) {
         own = map_own();
+        bl_presence_list(NULL, 0); /* clears away what killed processes left */
+    }
     if (!own)
         own = &unseen;
     own->device_count = BL_MIN(device_count, (uint32_t)BL_PRESENCE_DEVICES);
@@ -121,14 +123,15 @@ size_t bl_presence_list(struct bl_presence_seen *seen, size_t most)
 {
     char path[400], one[800];
     size_t count = 0;
+    struct bl_presence_seen more;
     DIR *all = folder(path, sizeof(path)) ? opendir(path) : NULL;
     struct dirent *entry;
-    while (all && count < most && (entry = readdir(all))) {
+    while (all && (entry = readdir(all))) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
             continue;
         snprintf(one, sizeof(one), "%s/%s", path, entry->d_name);
-        if (look_at(one, &seen[count]))
-            count++;
+        if (look_at(one, count < most ? &seen[count] : &more))
+            count += count < most;
         else if (access(one, F_OK) == 0)
             unlink(one);
     }

@@ -149,6 +149,32 @@ static void batch()
     DRIVER(cuMemFree(words));
 }
 
+/* Captured: the words change only when the graph is launched. */
+static void captured()
+{
+    volatile unsigned *words;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaHostAlloc((void **)&words, 64, cudaHostAllocMapped));
+    words[0] = words[1] = 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    DRIVER(cuStreamWriteValue32(stream, (CUdeviceptr)words, 9, 0));
+    DRIVER(cuStreamWaitValue32(stream, (CUdeviceptr)words, 9, CU_STREAM_WAIT_VALUE_EQ));
+    DRIVER(cuStreamWriteValue32(stream, (CUdeviceptr)(words + 1), 10, 0));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    REQUIRE(words[0] == 0);
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    REQUIRE(words[0] == 9 && words[1] == 10);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFreeHost((void *)words));
+}
+
 int main()
 {
     CHECK(cudaFree(0));
@@ -156,5 +182,6 @@ int main()
     chain();
     with_kernels();
     batch();
+    captured();
     return finish();
 }

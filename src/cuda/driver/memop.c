@@ -63,7 +63,14 @@ CUresult bl_cu_memop_resolve(struct bl_cu_context *context, const CUstreamBatchM
 /* All or none. */
 static CUresult submit(CUstream handle, const CUstreamBatchMemOpParams *given, unsigned count)
 {
-    struct bl_cu_stream *stream;
+    struct bl_cu_stream *stream = bl_cu_capturing(handle);
+    if (stream) {
+        CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+        params.memOp.ctx = BL_CU_HANDLE(CUcontext, stream->context);
+        params.memOp.count = count;
+        params.memOp.paramArray = (CUstreamBatchMemOpParams *)(uintptr_t)given;
+        return bl_cu_capture_add(stream, &params, NULL);
+    }
     CUresult result = bl_cu_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
