@@ -37,9 +37,10 @@ struct bl_cu_node_attributes {
 
 /* Memory of an allocation node. It has its address from the node's making to the end of the last graph that names it. */
 struct bl_cu_graph_memory {
-    unsigned refs;     /* bl_cu_graph_lock */
-    bool live;         /* between the launch of its allocation and that of its free */
-    bool counted;      /* it was launched */
+    unsigned refs; /* bl_cu_graph_lock */
+    bool live;     /* between the launch of its allocation and that of its free */
+    bool counted;  /* in the device's list of what is in use */
+    struct bl_cu_graph_memory *counted_next, *counted_previous;
     uint64_t freed_in; /* handle of the graph that has its free node; 0: none */
     uint64_t base, size;
     struct bl_cu_context *context;

@@ -8,9 +8,10 @@
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
 /* Bytes of a device, as cuDeviceGetGraphMemAttribute has them. Memory is in use from its first launch to its end: freed by a graph
- * it stays with it. */
+ * it stays with it, until a trim. */
 struct counts {
     uint64_t used, used_high, reserved, reserved_high;
+    struct bl_cu_graph_memory *first; /* by counted_next */
 };
 static struct counts counts[BL_CU_MAX_DEVICES];
 static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER; /* counts and every memory's live; innermost */
@@ -46,12 +47,42 @@ CUresult bl_cu_graph_memory_new(struct bl_cu_context *context, uint64_t bytes, s
     return CUDA_SUCCESS;
 }
 
+/* Both under counts_lock. */
+static void count_in(struct bl_cu_graph_memory *memory)
+{
+    struct counts *count = &counts[memory->context->device->ordinal];
+    memory->counted = true;
+    memory->counted_previous = NULL;
+    memory->counted_next = count->first;
+    if (count->first)
+        count->first->counted_previous = memory;
+    count->first = memory;
+    count->used += memory->size;
+    count->reserved = BL_MAX(count->reserved, count->used);
+    count->used_high = BL_MAX(count->used_high, count->used);
+    count->reserved_high = BL_MAX(count->reserved_high, count->reserved);
+}
+
+static void count_out(struct bl_cu_graph_memory *memory)
+{
+    struct counts *count = &counts[memory->context->device->ordinal];
+    if (!memory->counted)
+        return;
+    memory->counted = false;
+    if (memory->counted_next)
+        memory->counted_next->counted_previous = memory->counted_previous;
+    if (memory->counted_previous)
+        memory->counted_previous->counted_next = memory->counted_next;
+    else
+        count->first = memory->counted_next;
+    count->used -= memory->size;
+}
+
 static void memory_end(struct bl_cu_graph_memory *memory)
 {
     struct bl_cu_allocation found;
     pthread_mutex_lock(&counts_lock);
-    if (memory->counted)
-        counts[memory->context->device->ordinal].used -= memory->size;
+    count_out(memory);
     pthread_mutex_unlock(&counts_lock);
     /* It is gone already where its context is. */
     if (bl_cu_allocation_find(memory->base, &found) && found.graph == memory &&
@@ -77,15 +108,9 @@ struct bl_cu_graph_memory *bl_cu_graph_memory_find(CUdeviceptr address)
 
 void bl_cu_graph_memory_set_live(struct bl_cu_graph_memory *memory, bool live)
 {
-    struct counts *count = &counts[memory->context->device->ordinal];
     pthread_mutex_lock(&counts_lock);
-    if (live && !memory->counted) {
-        memory->counted = true;
-        count->used += memory->size;
-        count->reserved = BL_MAX(count->reserved, count->used);
-        count->used_high = BL_MAX(count->used_high, count->used);
-        count->reserved_high = BL_MAX(count->reserved_high, count->reserved);
-    }
+    if (live && !memory->counted)
+        count_in(memory);
     memory->live = live;
     pthread_mutex_unlock(&counts_lock);
 }
@@ -108,6 +133,11 @@ CUresult bl_cuDeviceGraphMemTrim(CUdevice device)
     if (!bl_cu_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     pthread_mutex_lock(&counts_lock);
+    for (struct bl_cu_graph_memory *memory = counts[device].first, *next; memory; memory = next) {
+        next = memory->counted_next;
+        if (!memory->live)
+            count_out(memory);
+    }
     counts[device].reserved = counts[device].used;
     pthread_mutex_unlock(&counts_lock);
     return CUDA_SUCCESS;
