@@ -175,45 +175,8 @@ static void launches()
     report("grid of 1,000,000 empty CTAs (under 10)", grid, "ms");
 }
 
-<<<<<<< HEAD
 /* Calls that a program makes often: each figure is of a thousand in a row, divided. */
 template <class F> static std::vector<double> each_ns(F run)
-=======
-// A chain of 100 empty kernels as a graph: what the launch costs the host, and until all of it has run.
-static void graphs()
-{
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaStream_t stream;
-    std::vector<double> call, whole;
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    for (int i = 0; i < 100; i++)
-        empty<<<1, 32, 0, stream>>>();
-    CHECK(cudaStreamEndCapture(stream, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    for (int r = 0; r < 5000; r++) {
-        double start = now();
-        CHECK(cudaGraphLaunch(exec, stream));
-        double launched = now();
-        CHECK(cudaStreamSynchronize(stream));
-        call.push_back((launched - start) * 1e6);
-        whole.push_back((now() - start) * 1e6);
-    }
-    for (auto *list : {&call, &whole}) {
-        list->erase(list->begin(), list->begin() + 500);
-        std::sort(list->begin(), list->end());
-        list->resize(list->size() * 99 / 100); // the longest hundredth is the machine's
-    }
-    report("launch of a graph of 100 nodes (under 20)", call, "us");
-    report("the same until it has run", whole, "us");
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaStreamDestroy(stream));
-}
-
-int main()
->>>>>>> bcf0ab0 (Graphs: a trim gives up what is not in use; bench: launch of a graph of 100 nodes)
 {
     std::vector<double> values;
     for (int r = 0; r < 210; r++) {
@@ -296,6 +259,39 @@ static void copies()
     free(other);
 }
 
+// A chain of 100 empty kernels as a graph: what the launch costs the host, and until all of it has run.
+static void graphs()
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaStream_t stream;
+    std::vector<double> call, whole;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 100; i++)
+        empty<<<1, 32, 0, stream>>>();
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int r = 0; r < 5000; r++) {
+        double start = now();
+        CHECK(cudaGraphLaunch(exec, stream));
+        double launched = now();
+        CHECK(cudaStreamSynchronize(stream));
+        call.push_back((launched - start) * 1e6);
+        whole.push_back((now() - start) * 1e6);
+    }
+    for (auto *list : {&call, &whole}) {
+        list->erase(list->begin(), list->begin() + 500);
+        std::sort(list->begin(), list->end());
+        list->resize(list->size() * 99 / 100); // the longest hundredth is the machine's
+    }
+    report("launch of a graph of 100 nodes (under 20)", call, "us");
+    report("the same until it has run", whole, "us");
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(stream));
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "calls")) {
@@ -306,11 +302,8 @@ int main(int argc, char **argv)
     add();
     fma();
     launches();
-<<<<<<< HEAD
+    graphs();
     calls();
     copies();
-=======
-    graphs();
->>>>>>> bcf0ab0 (Graphs: a trim gives up what is not in use; bench: launch of a graph of 100 nodes)
     return 0;
 }
