@@ -286,9 +286,9 @@ cudaError_t bl_rt_box_params(const CUDA_MEMCPY3D *box, struct cudaMemcpy3DParms 
     void *source = is_host(box->srcMemoryType) ? (void *)(uintptr_t)box->srcHost : (void *)(uintptr_t)box->srcDevice;
     void *target = is_host(box->dstMemoryType) ? box->dstHost : (void *)(uintptr_t)box->dstDevice;
     if (!from)
-        p->srcPtr = (struct cudaPitchedPtr){source, box->srcPitch, box->srcPitch, box->srcHeight};
+        p->srcPtr = (struct cudaPitchedPtr){.ptr = source, .pitch = box->srcPitch, .ysize = box->srcHeight};
     if (!to)
-        p->dstPtr = (struct cudaPitchedPtr){target, box->dstPitch, box->dstPitch, box->dstHeight};
+        p->dstPtr = (struct cudaPitchedPtr){.ptr = target, .pitch = box->dstPitch, .ysize = box->dstHeight};
     return cudaSuccess;
 }
 

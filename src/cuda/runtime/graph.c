@@ -143,8 +143,10 @@ cudaError_t bl_rt_cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t 
 
 cudaError_t bl_rt_cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
 {
+    CUgraphExecUpdateResultInfo unwanted = {0};
     BL_RT_ENTER();
-    return bl_rt_error(cuGraphExecUpdate_v2((CUgraphExec)exec, (CUgraph)graph, (CUgraphExecUpdateResultInfo *)info));
+    return bl_rt_error(
+        cuGraphExecUpdate_v2((CUgraphExec)exec, (CUgraph)graph, info ? (CUgraphExecUpdateResultInfo *)info : &unwanted));
 }
 
 cudaError_t bl_rt_cudaGraphExecUpdate_11(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *bad,

@@ -63,7 +63,7 @@ cudaError_t bl_rt_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGra
                                 : error;
 }
 
-/* func is the cudaKernel_t, which every call takes in the place of the host function. */
+/* func: the host function, or the cudaKernel_t of a kernel that has none. */
 cudaError_t bl_rt_cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *params)
 {
     CUDA_KERNEL_NODE_PARAMS_v2 found;
@@ -73,7 +73,10 @@ cudaError_t bl_rt_cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cuda
     CUresult result = cuGraphKernelNodeGetParams_v2((CUgraphNode)node, &found);
     if (result != CUDA_SUCCESS)
         return bl_rt_error(result);
-    *params = (struct cudaKernelNodeParams){.func = found.func ? (void *)found.func : (void *)found.kern,
+    const void *host = found.kern ? bl_rt_host_function(found.kern) : NULL;
+    *params = (struct cudaKernelNodeParams){.func = host         ? (void *)(uintptr_t)host
+                                                    : found.func ? (void *)found.func
+                                                                 : (void *)found.kern,
                                             .gridDim = {found.gridDimX, found.gridDimY, found.gridDimZ},
                                             .blockDim = {found.blockDimX, found.blockDimY, found.blockDimZ},
                                             .sharedMemBytes = found.sharedMemBytes,
@@ -107,7 +110,7 @@ static cudaError_t exec_set_copy(cudaGraphExec_t exec, cudaGraphNode_t node, cud
 static cudaError_t line(CUDA_MEMCPY3D *box, void *to, const void *from, size_t size, enum cudaMemcpyKind kind)
 {
     struct cudaMemcpy3DParms params = {
-        .srcPtr = {(void *)(uintptr_t)from, size, size, 1}, .dstPtr = {to, size, size, 1}, .extent = {size, 1, 1}, .kind = kind};
+        .srcPtr = {.ptr = (void *)(uintptr_t)from}, .dstPtr = {.ptr = to}, .extent = {size, 1, 1}, .kind = kind};
     return bl_rt_box(&params, box);
 }
 

@@ -19,7 +19,7 @@ cudaError_t bl_rt_cudaMalloc(void **pointer, size_t size)
 cudaError_t bl_rt_cudaFree(void *pointer)
 {
     BL_RT_ENTER();
-    return pointer ? bl_rt_error(cuMemFree(device_pointer(pointer))) : cudaSuccess;
+    return bl_rt_error(cuMemFree(device_pointer(pointer)));
 }
 
 cudaError_t bl_rt_cudaHostAlloc(void **pointer, size_t size, unsigned int flags)

@@ -273,6 +273,17 @@ cudaError_t bl_rt_kernel(const void *function, CUkernel *kernel)
                                  : cudaErrorInvalidResourceHandle; /* measured: tests/programs/errors.cu */
 }
 
+const void *bl_rt_host_function(CUkernel kernel)
+{
+    const void *host = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < table_size && !host; i++)
+        if (table[i] && !table[i]->is_variable && table[i]->kernel == kernel)
+            host = table[i]->host;
+    pthread_mutex_unlock(&lock);
+    return host;
+}
+
 cudaError_t bl_rt_function(const void *function, CUfunction *made)
 {
     CUkernel kernel;

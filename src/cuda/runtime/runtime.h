@@ -57,6 +57,8 @@ cudaError_t bl_rt_check_device(int device);
 
 /* The kernel of a host function or a cudaKernel_t; loads its module. An error: neither. */
 cudaError_t bl_rt_kernel(const void *function, CUkernel *kernel);
+/* The host function of a kernel; NULL: it has none. */
+const void *bl_rt_host_function(CUkernel kernel);
 /* The same as a function of the current context. */
 cudaError_t bl_rt_function(const void *function, CUfunction *made);
 /* A device variable by the address of its host shadow; cudaErrorInvalidSymbol: none. */
