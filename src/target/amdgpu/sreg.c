@@ -111,20 +111,6 @@ static LLVMValueRef shared_size(struct bl_amd_func *f, uint8_t sreg)
     return LLVMBuildAdd(f->cg->builder, dynamic, a_i32(f, f->unit->shared_bytes), "");
 }
 
-/* A launch through HIP makes no clusters: each CTA is one of its own (PTX ISA, %cluster_ctaid and kin). */
-static LLVMValueRef cluster_value(struct bl_amd_func *f, uint8_t sreg)
-{
-    if (sreg >= BL_KIR_SREG_CLUSTERID_X && sreg <= BL_KIR_SREG_CLUSTERID_Z)
-        return ctaid(f, sreg - BL_KIR_SREG_CLUSTERID_X);
-    if (sreg >= BL_KIR_SREG_NCLUSTERID_X && sreg <= BL_KIR_SREG_NCLUSTERID_Z)
-        return hidden(f, HIDDEN_BLOCK_COUNT + 4 * (sreg - BL_KIR_SREG_NCLUSTERID_X), 32);
-    if (sreg == BL_KIR_SREG_IS_EXPLICIT_CLUSTER)
-        return a_i1(f, false);
-    if (sreg == BL_KIR_SREG_CLUSTER_NCTARANK || (sreg >= BL_KIR_SREG_CLUSTER_NCTAID_X && sreg <= BL_KIR_SREG_CLUSTER_NCTAID_Z))
-        return a_i32(f, 1);
-    return a_i32(f, 0);
-}
-
 static LLVMValueRef value_of(struct bl_amd_func *f, uint8_t sreg)
 {
     if (sreg <= BL_KIR_SREG_TID_Z)
@@ -141,8 +127,6 @@ static LLVMValueRef value_of(struct bl_amd_func *f, uint8_t sreg)
         return clock_value(f, sreg);
     if (sreg >= BL_KIR_SREG_DYNAMIC_SMEM_SIZE && sreg <= BL_KIR_SREG_AGGR_SMEM_SIZE)
         return shared_size(f, sreg);
-    if (sreg >= BL_KIR_SREG_CLUSTERID_X && sreg <= BL_KIR_SREG_IS_EXPLICIT_CLUSTER)
-        return cluster_value(f, sreg);
     switch (sreg) {
     case BL_KIR_SREG_LANEID:
         return bl_amd_lane(f);
