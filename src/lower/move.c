@@ -84,14 +84,14 @@ bool bl_lower_isspacep(struct bl_lower *l, const struct bl_ptx_instr *i)
 
     if (HAS(shared_cluster))
         return bl_lower_is_in_cluster(l, i);
-    if (attr.space == BL_KIR_PARAM && l->source->is_entry) {
+    if (attr.space == BL_KIR_PARAM && !l->source->is_entry)
+        return false; /* a function does not know where its kernel's parameters end */
+    if (attr.space == BL_KIR_PARAM) {
         start = bl_lower_op(l, BL_KIR_OP_to_generic, &attr, BL_KIR_I64, bl_lower_const(l, BL_KIR_I64, 0), NULL, NULL);
         value = is_within(l, address, start, bl_ptx_param_offset(l->source, l->source->params.count));
     } else if (attr.space == BL_KIR_CONST) {
         value = is_constant(l, address);
     } else {
-        if (attr.space == BL_KIR_PARAM)
-            attr.space = BL_KIR_LOCAL;
         value = bl_lower_op(l, BL_KIR_OP_isspacep, &attr, BL_KIR_PRED, address, NULL, NULL);
         if (attr.space == BL_KIR_GLOBAL) {
             start = bl_lower_op(l, BL_KIR_OP_not, NULL, BL_KIR_PRED, is_constant(l, address), NULL, NULL);
