@@ -34,6 +34,7 @@ struct bl_device_props {
     int pci_domain, pci_bus, pci_device;
     uint32_t map_granularity; /* bytes; what reserve, physical_create and map count in. 0: the device has none of them */
     bool unified_addressing, managed_memory, concurrent_managed, pageable_access, host_memory_is_device_memory;
+    bool clusters; /* of CTAs, and tensor maps */
 };
 
 /* A fault that ended a launch. Sticky on the device context until its reset. */

@@ -19,6 +19,8 @@ enum bl_tensor_type {
     BL_TENSOR_F64,
     BL_TENSOR_BF16,
     BL_TENSOR_F32_FTZ, /* denormals read as zero */
+    BL_TENSOR_TF32,    /* rounded on the way in a manner that NVIDIA does not say: no device takes it */
+    BL_TENSOR_TF32_FTZ,
     BL_TENSOR_TYPES
 };
 
@@ -33,7 +35,8 @@ struct bl_tensor_map {
     uint32_t last[BL_TENSOR_DIMENSIONS];        /* elements of each dimension - 1 */
     uint8_t box_last[BL_TENSOR_DIMENSIONS];     /* elements that a tile spans - 1 */
     uint8_t steps[BL_TENSOR_DIMENSIONS];        /* from one element of a tile to the next; 1 in dimension 0 */
-    uint8_t rest[50];
+    uint8_t interleave;                         /* 0; 1, 2: slices of 16, 32 bytes, which no device takes */
+    uint8_t rest[49];
 };
 
 _Static_assert(sizeof(struct bl_tensor_map) == 128, "a CUtensorMap's size");

@@ -2,10 +2,10 @@
 """Builds a program that prints one line a call, runs it under `bailey run`, compares with what a real GPU printed.
 
 compare.py PREFIX FOLDER COMPILER SOURCE    PREFIX: where Bailey is installed; FOLDER: for what is built; COMPILER: path of
-NVIDIA's nvcc, or "bailey". Beside SOURCE lie golden/NAME.h200.txt (what an H200 answered) and golden/NAME.todo: known
-differences, three lines each and an empty one: what the H200 prints, what we print, why. A line may occur more than once: `@N `
-before the first line names its N-th occurrence. One that no longer differs is a failure: take it out. Exit status 77 where there is
-nothing to compare with.
+NVIDIA's nvcc, or "bailey". SOURCE says in its first line, `// arch: 90`, where it needs more than the oldest that nvcc 13 makes.
+Beside it lie golden/NAME.h200.txt (what an H200 answered) and golden/NAME.todo: known differences, three lines each and an empty
+one: what the H200 prints, what we print, why. A line may occur more than once: `@N ` before the first line names its N-th
+occurrence. One that no longer differs is a failure: take it out. Exit status 77 where there is nothing to compare with.
 """
 import os
 import subprocess
@@ -31,13 +31,19 @@ def number(lines):
         yield line, seen[line]
 
 
+def architecture(source):
+    with open(source) as text:
+        first = text.readline()
+    return "compute_" + (first.split("arch:")[1].strip() if "arch:" in first else "75")
+
+
 def build(prefix, folder, compiler, source):
     own = compiler == "bailey"
     name = os.path.basename(source)[:-3]
     program = os.path.join(folder, name + ("-own" if own else "-nvcc"))
     os.makedirs(folder, exist_ok=True)
     command = [os.path.join(prefix, "bin/bailey"), "nvcc"] if own else [compiler]
-    done = subprocess.run(command + ["-w", "-std=c++17", "-arch=compute_75", "-o", program, source, "-lcuda"], text=True,
+    done = subprocess.run(command + ["-w", "-std=c++17", "-arch=" + architecture(source), "-o", program, source, "-lcuda"], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         sys.exit(done.stdout)

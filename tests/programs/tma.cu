@@ -3,6 +3,9 @@
 // tensor and strides between elements; tiles stored and added back; copies into several blocks of a cluster.
 #include "check.h"
 #include <cuda.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #define DRIVER(call)                                                                                                               \
@@ -21,6 +24,39 @@ struct coordinates {
 };
 
 enum { SPACE = 32 << 10 };
+
+// ---- one case after the other: a fault ends the process, and a new one goes on with the case behind
+
+enum { BROKEN = 1, AFTER_CASE = 1, DONE = 255 }; // exit status of a process; AFTER_CASE + cases that there were until the fault
+static int first_case, cases;                    // where this process begins, how many there were
+static int *all_failures;                        // of all processes
+
+static bool is_turn()
+{
+    return cases++ >= first_case;
+}
+
+static void leave(int status)
+{
+    *all_failures += failures;
+    fflush(stdout);
+    _exit(status);
+}
+
+// Waits for the kernel, which must end with this error.
+static void end_case(const char *name, const coordinates &at, cudaError_t expected = cudaSuccess)
+{
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess)
+        error = cudaDeviceSynchronize();
+    if (error != expected) {
+        printf("%s at %d %d %d %d %d: %s, expected %s\n", name, at.c[0], at.c[1], at.c[2], at.c[3], at.c[4],
+               cudaGetErrorName(error), cudaGetErrorName(expected));
+        failures++;
+    }
+    if (error != cudaSuccess)
+        leave(AFTER_CASE + cases);
+}
 
 __device__ static unsigned window(const void *at)
 {
@@ -69,7 +105,9 @@ __device__ static void load(const CUtensorMap *map, unsigned to, unsigned long l
         LOAD("5d", "{%3, %4, %5, %6, %7}", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]));
 }
 
-__global__ void load_tile(const __grid_constant__ CUtensorMap map, int rank, coordinates at, unsigned bytes, unsigned char *out)
+// from: where in shared memory the tile goes
+__global__ void load_tile(const __grid_constant__ CUtensorMap map, int rank, coordinates at, unsigned bytes, unsigned char *out,
+                          unsigned from = 0)
 {
     extern __shared__ __align__(1024) unsigned char tile[];
     __shared__ __align__(8) unsigned long long object;
@@ -82,7 +120,7 @@ __global__ void load_tile(const __grid_constant__ CUtensorMap map, int rank, coo
     if (threadIdx.x == 0) {
         asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
         expect(&object, bytes);
-        load(&map, window(tile), &object, rank, at);
+        load(&map, window(tile) + from, &object, rank, at);
     }
     wait(&object, 0);
     for (unsigned i = threadIdx.x; i < SPACE; i += blockDim.x)
@@ -210,6 +248,8 @@ static void check_loads(const char *name, const shape &s, const std::vector<coor
     CUtensorMap map = encode(s, data);
     unsigned bytes = tile_bytes(s);
     for (const coordinates &at : places) {
+        if (!is_turn())
+            continue;
         memset(want.data(), 0xcc, SPACE);
         for (unsigned i = 0; i < bytes / s.size; i++) {
             unsigned left = i;
@@ -226,8 +266,7 @@ static void check_loads(const char *name, const shape &s, const std::vector<coor
                 want[swizzled(s, i * s.size + b)] = out ? outside(s, b) : data[index * s.size + b];
         }
         load_tile<<<1, 128, SPACE>>>(map, s.rank, at, bytes, got);
-        CHECK(cudaGetLastError());
-        CHECK(cudaDeviceSynchronize());
+        end_case(name, at);
         for (unsigned i = 0; i < SPACE; i++)
             if (got[i] != want[i]) {
                 printf("%s at %d %d %d: byte %u is %02x, expected %02x\n", name, at.c[0], at.c[1], at.c[2], i, got[i], want[i]);
@@ -239,19 +278,20 @@ static void check_loads(const char *name, const shape &s, const std::vector<coor
     CHECK(cudaFree(got));
 }
 
+// The first coordinate, in bytes, is a multiple of 16.
 static void loads()
 {
     const CUtensorMapDataType u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, u16 = CU_TENSOR_MAP_DATA_TYPE_UINT16,
                               f16 = CU_TENSOR_MAP_DATA_TYPE_FLOAT16, f32 = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                               f64 = CU_TENSOR_MAP_DATA_TYPE_FLOAT64, i64 = CU_TENSOR_MAP_DATA_TYPE_INT64,
                               bf16 = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    check_loads("1d u8", {u8, 1, 1, {4096}, {256}, {1}, 0}, {{{0}}, {{512}}, {{-100}}, {{4000}}, {{5000}}, {{7}}});
+    check_loads("1d u8", {u8, 1, 1, {4096}, {256}, {1}, 0}, {{{0}}, {{512}}, {{-96}}, {{4000}}, {{5008}}, {{16}}});
     check_loads("2d f32", {f32, 4, 2, {64, 40}, {16, 8}, {1, 1}, 0},
-                {{{0, 0}}, {{32, 16}}, {{-4, -3}}, {{56, 36}}, {{100, 0}}, {{5, 7}}});
+                {{{0, 0}}, {{32, 16}}, {{-4, -3}}, {{56, 36}}, {{100, 0}}, {{4, 7}}});
     check_loads("3d u16", {u16, 2, 3, {64, 12, 9}, {32, 4, 3}, {1, 1, 1}, 0}, {{{0, 0, 0}}, {{8, 5, 7}}, {{-8, 10, -1}}});
     check_loads("4d f64", {f64, 8, 4, {8, 6, 5, 4}, {4, 3, 2, 2}, {1, 1, 1, 1}, 0}, {{{0, 0, 0, 0}}, {{2, 4, 4, 3}}});
     check_loads("5d i64", {i64, 8, 5, {8, 6, 5, 4, 3}, {2, 3, 2, 2, 2}, {1, 1, 1, 1, 1}, 0},
-                {{{0, 0, 0, 0, 0}}, {{1, 4, -1, 3, 2}}});
+                {{{0, 0, 0, 0, 0}}, {{2, 4, -1, 3, 2}}});
     for (int swizzle = 32; swizzle <= 128; swizzle *= 2) {
         check_loads("swizzled f32", {f32, 4, 2, {64, 40}, {swizzle / 4, 24}, {1, 1}, swizzle}, {{{0, 0}}, {{16, 20}}, {{-8, -2}}});
         check_loads("swizzled u8", {u8, 1, 2, {256, 40}, {swizzle, 32}, {1, 1}, swizzle}, {{{64, 3}}});
@@ -271,6 +311,8 @@ static void stores()
     static const coordinates places[] = {{{8, 4}}, {{24, 15}}, {{-4, -2}}};
     for (int op = 0; op < 2; op++)
         for (const coordinates &at : places) {
+            if (!is_turn())
+                continue;
             for (int i = 0; i < 32 * 20; i++)
                 want[i] = data[i] = i * 3;
             for (unsigned i = 0; i < 128; i++) {
@@ -280,31 +322,78 @@ static void stores()
                     want[y * 32 + x] = value + (op ? want[y * 32 + x] : 0);
             }
             store_tile<<<1, 64, SPACE>>>(map, at, op, (unsigned char *)tile, 512);
-            CHECK(cudaGetLastError());
-            CHECK(cudaDeviceSynchronize());
-            same("stored", data, want, 32 * 20);
+            end_case(op ? "added" : "stored", at);
+            same(op ? "added" : "stored", data, want, 32 * 20);
         }
 }
 
 static void several()
 {
+    if (!is_turn())
+        return;
     shape s = {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 2, {32, 20}, {16, 8}, {1, 1}, 0};
     int *data = managed<int>(32 * 20), *got = managed<int>(8 * 128);
     for (int i = 0; i < 32 * 20; i++)
         data[i] = i;
     load_for_all<<<8, 32, SPACE>>>(encode(s, data), (unsigned char *)got, 512);
-    CHECK(cudaGetLastError());
-    CHECK(cudaDeviceSynchronize());
+    end_case("for several blocks", {{4, 2}});
     for (int i = 0; i < 8 * 128; i++)
-        REQUIRE(got[i] == (i / 128 % 4 == 2 ? 0 : (i / 16 % 8 + 2) * 32 + i % 16 + 4));
+        if (got[i] != (i / 128 % 4 == 2 ? 0 : (i / 16 % 8 + 2) * 32 + i % 16 + 4)) {
+            printf("for several blocks: word %d is %d\n", i, got[i]);
+            failures++;
+            break;
+        }
 }
 
-int main()
+// What the hardware ends with a fault.
+static void refused()
+{
+    static const struct {
+        const char *name;
+        coordinates at;
+        unsigned from;
+        cudaError_t error;
+    } wrong[] = {
+        {"first coordinate of 7 bytes", {{7}}, 0, cudaErrorIllegalInstruction},
+        {"first coordinate of -100 bytes", {{-100}}, 0, cudaErrorIllegalInstruction},
+        {"tile at 64 in shared memory", {{0}}, 64, cudaErrorMisalignedAddress},
+    };
+    shape s = {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, 1, {4096}, {256}, {1}, 0};
+    unsigned char *data = managed<unsigned char>(4096), *got = managed<unsigned char>(SPACE);
+    for (const auto &w : wrong)
+        if (is_turn()) {
+            load_tile<<<1, 128, SPACE>>>(encode(s, data), 1, w.at, 256, got, w.from);
+            end_case(w.name, w.at, w.error);
+        }
+}
+
+static void run()
 {
     CHECK(cudaFree(0));
     CHECK(cudaFuncSetAttribute(load_tile, cudaFuncAttributeMaxDynamicSharedMemorySize, SPACE));
     loads();
     stores();
     several();
-    return finish();
+    refused();
+    leave(DONE);
+}
+
+int main()
+{
+    int status = 0;
+    all_failures = (int *)mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    while (status != DONE) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            run();
+        } else if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) == BROKEN) {
+            printf("wait status %#x after case %d\n", status, first_case);
+            return 1;
+        }
+        status = WEXITSTATUS(status);
+        first_case = status - AFTER_CASE;
+    }
+    puts(*all_failures ? "FAILED" : "PASSED");
+    return *all_failures != 0;
 }

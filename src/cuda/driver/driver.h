@@ -453,8 +453,17 @@ void bl_cu_library_forget(struct bl_cu_library *library, struct bl_cu_module *mo
 
 /* ---- launches (launch.c) ----------------------------------------------------------------------- */
 
-/* Whether the device takes a launch of this shape; compiles the kernel the first time. */
-CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_launch *launch);
+/* Whether the device takes a launch of this shape; compiles the kernel the first time. A launch without clusters gets those that
+ * the function asks for. */
+CUresult bl_cu_launch_check(struct bl_cu_function *function, struct bl_launch *launch);
+/* CTAs of a cluster that any device of capability 9.0 takes, and that a function may be allowed (CUDA C++ Programming Guide, thread
+ * block clusters). */
+enum { BL_CU_CLUSTER_PORTABLE = 8, BL_CU_CLUSTER_MOST = 16 };
+/* Clusters that the kernel was compiled for, or that cuFuncSetAttribute set; false: none. Here and below: after
+ * bl_cu_function_attr. */
+bool bl_cu_required_cluster(const struct bl_cu_function *function, uint32_t required[3]);
+/* Whether the function may be launched in clusters of this shape. */
+CUresult bl_cu_cluster_check(const struct bl_cu_function *function, const uint32_t sides[3]);
 /* Fills a parameter buffer of function->param_bytes as cuLaunchKernel's last two arguments say. */
 CUresult bl_cu_launch_params(const struct bl_cu_function *function, void *const *params, void *const *extra, uint8_t *out);
 

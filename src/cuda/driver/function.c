@@ -71,7 +71,7 @@ static CUresult attribute(const struct bl_cu_function *function, CUfunction_attr
         *value = function->carveout;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-        *value = 0;
+        *value = attr->cluster[0] != 0;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
@@ -101,6 +101,18 @@ CUresult bl_cuFuncGetAttribute(int *value, CUfunction_attribute attrib, CUfuncti
         return CUDA_ERROR_INVALID_VALUE;
     result = bl_cu_function_attr(function);
     return result == CUDA_SUCCESS ? attribute(function, attrib, value) : result;
+}
+
+/* Not where the kernel was compiled for clusters of one shape: measured on an H200, tests/api/calls_cluster.cu. */
+static CUresult set_cluster(struct bl_cu_function *function, int side, int value)
+{
+    CUresult result = bl_cu_function_attr(function);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (value < 0 || function->attr.cluster[0])
+        return CUDA_ERROR_INVALID_VALUE;
+    function->cluster[side] = value;
+    return CUDA_SUCCESS;
 }
 
 static CUresult set_dynamic_shared(struct bl_cu_function *function, int value)
@@ -134,14 +146,13 @@ CUresult bl_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attrib, i
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        if (value < 0)
-            return CUDA_ERROR_INVALID_VALUE;
-        function->cluster[(int)attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
-        return CUDA_SUCCESS;
+        return set_cluster(function, (int)attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, value);
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
         function->nonportable_cluster = value != 0;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+            return CUDA_ERROR_INVALID_VALUE;
         function->cluster_policy = value;
         return CUDA_SUCCESS;
     default:
@@ -318,41 +329,78 @@ CUresult bl_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_smem_size, C
     return CUDA_SUCCESS;
 }
 
+/* The shape of its clusters that a launch would have; false: none. */
+static bool shape_of(const struct bl_cu_function *function, const CUlaunchConfig *config, uint32_t sides[3])
+{
+    bool given = bl_cu_required_cluster(function, sides);
+
+    for (unsigned a = 0; a < config->numAttrs; a++) {
+        const CUlaunchAttributeValue *value = &config->attrs[a].value;
+        if (config->attrs[a].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            continue;
+        memcpy(sides, (uint32_t[]){value->clusterDim.x, value->clusterDim.y, value->clusterDim.z}, 3 * sizeof(*sides));
+        given = true;
+    }
+    return given;
+}
+
+/* Of a launch: *blocks of it that a multiprocessor holds, 0 where it can't be launched; *ctas of one cluster, 0: no cluster. A
+ * cluster too large is an error, but where the function may have large ones: then there is no such cluster. Measured on an H200,
+ * tests/api/calls_cluster.cu. */
+static CUresult cluster_occupancy(struct bl_cu_function *function, const CUlaunchConfig *config, int *blocks, uint32_t *ctas)
+{
+    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY;
+    uint32_t sides[3];
+    CUresult result = bl_cu_function_attr(function);
+
+    threads = BL_MIN(threads, (uint64_t)UINT32_MAX) * config->blockDimZ;
+    *blocks = 0;
+    *ctas = 0;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!threads)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (shape_of(function, config, sides)) {
+        bool any = sides[0] && sides[1] && sides[2];
+        result = bl_cu_cluster_check(function, sides);
+        if (result == CUDA_SUCCESS)
+            *ctas = sides[0] * sides[1] * sides[2];
+        else if (!any || !function->nonportable_cluster)
+            return result;
+    }
+    if (threads > function->attr.max_threads || config->sharedMemBytes > function->attr.max_dynamic_shared)
+        return CUDA_SUCCESS;
+    return occupancy(function, (uint32_t)threads, config->sharedMemBytes, blocks);
+}
+
 CUresult bl_cuOccupancyMaxPotentialClusterSize(int *cluster_size, CUfunction handle, const CUlaunchConfig *config)
 {
     struct bl_cu_function *function;
+    uint32_t ctas;
+    int blocks;
     CUresult result = find(handle, &function);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!cluster_size || !config)
+    if (!cluster_size || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
-    *cluster_size = function->nonportable_cluster ? 16 : 8;
-    return CUDA_SUCCESS;
-}
-
-/* CTAs of a cluster as a launch's attributes say. */
-static uint32_t cluster_of(const CUlaunchConfig *config)
-{
-    for (unsigned a = 0; config->attrs && a < config->numAttrs; a++) {
-        const CUlaunchAttributeValue *value = &config->attrs[a].value;
-        if (config->attrs[a].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && value->clusterDim.x && value->clusterDim.x <= 16 &&
-            value->clusterDim.y && value->clusterDim.y <= 16 && value->clusterDim.z && value->clusterDim.z <= 16)
-            return value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
-    }
-    return 1;
+    result = cluster_occupancy(function, config, &blocks, &ctas);
+    if (result == CUDA_SUCCESS)
+        *cluster_size = !blocks ? 0 : function->nonportable_cluster ? BL_CU_CLUSTER_MOST : BL_CU_CLUSTER_PORTABLE;
+    return result;
 }
 
 CUresult bl_cuOccupancyMaxActiveClusters(int *num_clusters, CUfunction handle, const CUlaunchConfig *config)
 {
     struct bl_cu_function *function;
+    uint32_t ctas;
+    int blocks;
     CUresult result = find(handle, &function);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!num_clusters || !config)
+    if (!num_clusters || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
-    int blocks;
-    result = occupancy(function, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes, &blocks);
+    result = cluster_occupancy(function, config, &blocks, &ctas);
     if (result == CUDA_SUCCESS)
-        *num_clusters = blocks * function->module->context->device->device->props.multiprocessors / (int)cluster_of(config);
+        *num_clusters = ctas ? blocks * function->module->context->device->device->props.multiprocessors / (int)ctas : 0;
     return result;
 }

@@ -86,27 +86,49 @@ static CUresult check_cooperative(struct bl_cu_function *function, const struct 
     return ctas > (uint64_t)each * (unsigned)device->props.multiprocessors ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
 }
 
-/* A cluster of more than 8 CTAs must be allowed, one of more than 16 can't be (CUDA C++ Programming Guide, thread block clusters).
- */
-static CUresult check_cluster(const struct bl_cu_function *function, const struct bl_launch *launch)
+bool bl_cu_required_cluster(const struct bl_cu_function *function, uint32_t required[3])
 {
-    const uint32_t *sides = function->attr.cluster[0] ? function->attr.cluster : launch->cluster;
-    uint32_t most = function->nonportable_cluster ? 16 : 8;
+    for (int i = 0; i < 3; i++)
+        required[i] = function->attr.cluster[0] ? function->attr.cluster[i] : (uint32_t)function->cluster[i];
+    return required[0] || required[1] || required[2];
+}
 
-    if (!sides[0])
-        return CUDA_SUCCESS;
+CUresult bl_cu_cluster_check(const struct bl_cu_function *function, const uint32_t sides[3])
+{
+    uint32_t most = function->nonportable_cluster ? BL_CU_CLUSTER_MOST : BL_CU_CLUSTER_PORTABLE, required[3];
+
     for (int i = 0; i < 3; i++)
         if (!sides[i] || sides[i] > most)
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (bl_cu_required_cluster(function, required) && memcmp(required, sides, sizeof(required)))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return sides[0] * sides[1] * sides[2] > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
 }
 
-CUresult bl_cu_launch_check(struct bl_cu_function *function, const struct bl_launch *launch)
+/* Grids of no whole clusters included: measured on an H200, tests/api/calls_cluster.cu. */
+static CUresult check_cluster(const struct bl_cu_function *function, const struct bl_launch *launch)
+{
+    const uint32_t *sides = launch->cluster;
+    CUresult result;
+
+    if (!sides[0] && !sides[1] && !sides[2])
+        return CUDA_SUCCESS;
+    result = bl_cu_cluster_check(function, sides);
+    for (int i = 0; i < 3 && result == CUDA_SUCCESS; i++)
+        if (launch->grid[i] % sides[i])
+            result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return result;
+}
+
+CUresult bl_cu_launch_check(struct bl_cu_function *function, struct bl_launch *launch)
 {
     uint64_t threads;
+    uint32_t required[3];
     CUresult result = check_shape(&function->module->context->device->device->props, launch, &threads);
     if (result == CUDA_SUCCESS)
         result = bl_cu_function_attr(function);
+    if (result == CUDA_SUCCESS && !launch->cluster[0] && bl_cu_required_cluster(function, required))
+        memcpy(launch->cluster, required, sizeof(required));
     if (result == CUDA_SUCCESS)
         result = check_function(function, launch, threads);
     if (result == CUDA_SUCCESS)
@@ -233,9 +255,7 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, struct bl_lau
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         if (!value->clusterDim.x || !value->clusterDim.y || !value->clusterDim.z)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1)
-            return CUDA_SUCCESS;
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
         launch->cluster[0] = value->clusterDim.x;
         launch->cluster[1] = value->clusterDim.y;
         launch->cluster[2] = value->clusterDim.z;

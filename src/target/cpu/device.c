@@ -225,6 +225,7 @@ static void fill_props(struct bl_device_props *props, int ordinal)
     props->total_memory = total_memory();
     props->compute_major = capability->major;
     props->compute_minor = capability->minor;
+    props->clusters = capability->major >= 9;
     props->memory_clock_khz = 2400000; /* two channels of DDR5-4800; nothing tells without privileges */
     props->memory_bus_bits = 128;
     props->l2_bytes = last_level_cache();
