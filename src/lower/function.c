@@ -338,7 +338,8 @@ static void emit_unsupported(struct bl_lower *l, const struct bl_ptx_instr *i)
 {
     const struct bl_ptx_operand *found[64];
     enum bl_kir_type types[64];
-    struct bl_kir_attr attr = {.text = instruction_text(l, i)};
+    const char *text = instruction_text(l, i), *advice = bl_lower_advice(i);
+    struct bl_kir_attr attr = {.text = advice ? bl_arena_printf(l->arena, "%s (%s)", text, advice) : text};
     struct bl_kir_instr *instr;
     uint32_t count = 0;
 

@@ -175,6 +175,8 @@ struct bl_kir_block *bl_lower_branch_around(struct bl_lower *l, const struct bl_
 void bl_lower_return(struct bl_lower *l);
 /* Whether the first operand is written. */
 bool bl_lower_has_destination(const struct bl_ptx_instr *i);
+/* What the user can do where this instruction is refused, or NULL. */
+const char *bl_lower_advice(const struct bl_ptx_instr *i);
 
 /* ---- the functions that table.def names, each in its group's file ----------------------------- */
 #define NOTHING(opcode)

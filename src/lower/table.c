@@ -39,3 +39,20 @@ bool bl_lower_has_destination(const struct bl_ptx_instr *i)
         return true;
     }
 }
+
+const char *bl_lower_advice(const struct bl_ptx_instr *i)
+{
+    switch (i->op) {
+    case BL_PTX_OP_multimem:
+        return "no memory is at one address for several devices here: take the program's path for devices without "
+               "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, or use ld, st and red for each device's own memory";
+    case BL_PTX_OP_tensormap:
+        return "make every tensor map on the host, by cuTensorMapEncodeTiled, and pass it as a __grid_constant__ parameter";
+    case BL_PTX_OP_clusterlaunchcontrol:
+        return "blocks can't take over others' work here: compile for sm_90, and launch a grid that loops over its work";
+    case BL_PTX_OP_cp:
+        return HAS(tensor) ? "only tiles are copied by tensor maps: use .tile with a map by cuTensorMapEncodeTiled" : NULL;
+    default:
+        return NULL;
+    }
+}

@@ -300,6 +300,44 @@ static void waiting()
     }
 }
 
+// ---- a shape that is a function's attribute: of every launch, in graphs too
+
+__global__ void count_ranks(int *out)
+{
+    out[blockIdx.x] = cg::this_cluster().num_blocks() * 100 + cg::this_cluster().block_rank();
+}
+
+static void check_ranks(int *out)
+{
+    CHECK(cudaDeviceSynchronize());
+    for (int i = 0; i < 8; i++)
+        REQUIRE(out[i] == 400 + i % 4);
+    memset(out, 0, 8 * sizeof(int));
+}
+
+static void set_by_attribute()
+{
+    int *out = managed<int>(8);
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    CHECK(cudaFuncSetAttribute(count_ranks, cudaFuncAttributeRequiredClusterWidth, 4));
+    CHECK(cudaFuncSetAttribute(count_ranks, cudaFuncAttributeRequiredClusterHeight, 1));
+    CHECK(cudaFuncSetAttribute(count_ranks, cudaFuncAttributeRequiredClusterDepth, 1));
+    count_ranks<<<8, 32>>>(out);
+    CHECK(cudaGetLastError());
+    check_ranks(out);
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    count_ranks<<<8, 32, 0, stream>>>(out);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&made, graph, 0));
+    CHECK(cudaGraphLaunch(made, stream));
+    check_ranks(out);
+    count_ranks<<<7, 32>>>(out);
+    EXPECT(cudaGetLastError(), cudaErrorInvalidClusterSize);
+}
+
 // ---- what can't be
 
 static void refusals()
@@ -316,6 +354,7 @@ int main()
     special_registers();
     check_addresses();
     waiting();
+    set_by_attribute();
     refusals();
     return finish();
 }
