@@ -278,7 +278,7 @@ static void check_loads(const char *name, const shape &s, const std::vector<coor
     CHECK(cudaFree(got));
 }
 
-// The first coordinate, in bytes, is a multiple of 16.
+// The first coordinate, in bytes, is a multiple of 16 (PTX ISA, 5.5.3.1).
 static void loads()
 {
     const CUtensorMapDataType u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, u16 = CU_TENSOR_MAP_DATA_TYPE_UINT16,

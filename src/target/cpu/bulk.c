@@ -223,7 +223,7 @@ static const char *open_tile(struct tile *tile, const struct bl_cpu_warp *warp, 
         tile->rows *= d ? tile->counts[d] : 1;
         tile->at[d] = (int64_t)operands[(2 + d) * BL_WARP];
     }
-    /* Hardware's rule, an illegal instruction there, too; programs for H100s have met it, NVIDIA's documents leave it out. */
+    /* PTX ISA, 5.5.3.1: the address of the bounding box is a multiple of 16; else hardware, too, has an illegal instruction. */
     if (tile->at[0] * (int64_t)tile->size % PIECE)
         return "the first coordinate of a tile, in bytes, must be a multiple of 16: begin the tile earlier, or copy by threads";
     tile->shared = (uint8_t *)(uintptr_t)operands[0];
