@@ -1,6 +1,6 @@
 // Right, wrong and odd uses of graphs and stream capture: one line for each call with the code that it answered, and values that are the
 // same on every machine. What a real GPU's driver printed is in golden/.
-// With REST it goes on where the recording in calls_graph.h200.txt ends: calls_graph_rest.cu, which is still to be recorded.
+// With REST it goes on where the recording in calls_graph.h200.txt ends: calls_graph_rest.cu.
 #ifndef REST
 #define REST 0
 #endif
@@ -670,7 +670,7 @@ static void graphs_in_capture()
 {
     SECTION("graphs during a capture");
     cudaGraph_t plain_graph;
-    cudaGraphExec_t plain_exec;
+    cudaGraphExec_t plain_exec = NULL; // which a capture keeps from being made
     int one = 1;
     void *args[] = {&data, &one};
     cudaKernelNodeParams params = kernel((void *)add, 4, args);

@@ -61,13 +61,25 @@ int main()
         REQUIRE(a[0] == 1007 && a[31] == 7 && c[31] == 7);
     }
 
-    // A graph launched into a capturing stream is a child graph.
-    cudaGraph_t outer;
+    // A graph is not launched into a capturing stream; as a child graph it goes into the capture by hand.
+    cudaGraph_t outer, captured;
     cudaGraphExec_t twice;
+    cudaGraphNode_t child;
     CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaGraphLaunch(exec, first));
+    EXPECT(cudaGraphLaunch(exec, first), cudaErrorStreamCaptureUnsupported);
+    CHECK(cudaStreamIsCapturing(first, &status));
+    REQUIRE(status == cudaStreamCaptureStatusInvalidated);
+    EXPECT(cudaStreamEndCapture(first, &outer), cudaErrorStreamCaptureInvalidated);
+    CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
+    EXPECT(cudaGraphInstantiate(&twice, graph, 0), cudaErrorStreamCaptureUnsupported);
+    EXPECT(cudaStreamEndCapture(first, &outer), cudaErrorStreamCaptureInvalidated);
+    CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaStreamGetCaptureInfo(first, &status, NULL, &captured, NULL, NULL, NULL));
+    CHECK(cudaGraphAddChildGraphNode(&child, captured, NULL, 0, graph));
+    CHECK(cudaStreamUpdateCaptureDependencies(first, &child, NULL, 1, cudaStreamSetCaptureDependencies));
     add<<<1, 32, 0, first>>>(a, 1);
     CHECK(cudaStreamEndCapture(first, &outer));
+    cudaGetLastError();
     CHECK(cudaGraphInstantiate(&twice, outer, 0));
     CHECK(cudaGraphLaunch(twice, second));
     CHECK(cudaStreamSynchronize(second));

@@ -223,7 +223,6 @@ static inline struct bl_cu_stream *bl_cu_capturing(CUstream handle)
 }
 /* Adds a node behind what the stream did so far; node may be NULL. */
 CUresult bl_cu_capture_add(struct bl_cu_stream *stream, CUgraphNodeParams *params, CUgraphNode *node);
-CUresult bl_cu_capture_child(struct bl_cu_stream *stream, struct bl_cu_exec *exec);
 CUresult bl_cu_capture_record(struct bl_cu_stream *stream, struct bl_cu_event *event);
 /* A wait of the stream for the event; false: no capture is concerned. */
 bool bl_cu_capture_wait(struct bl_cu_stream *stream, struct bl_cu_event *event, CUresult *result);

@@ -346,7 +346,9 @@ CUresult bl_cuGraphDestroy(CUgraph graph)
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     bl_cu_graph_enter();
     struct bl_cu_graph *found = bl_cu_object(graph, BL_CU_GRAPH);
-    if (found && !found->owner && !found->capturing) {
+    if (found && found->capturing)
+        result = CUDA_ERROR_ILLEGAL_STATE;
+    else if (found && !found->owner) {
         bl_cu_graph_free(found);
         result = CUDA_SUCCESS;
     }
@@ -392,10 +394,10 @@ CUresult bl_cuGraphDestroyNode(CUgraphNode node)
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     bl_cu_graph_enter();
     struct bl_cu_node *found = find_node(node);
-    bool fixed = found && (found->graph->capturing || found->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-                           found->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE);
-    if (fixed) /* documented for memory nodes */
-        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (found && found->graph->capturing)
+        result = CUDA_ERROR_ILLEGAL_STATE;
+    else if (found && (found->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || found->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE))
+        result = CUDA_ERROR_NOT_SUPPORTED; /* as documented */
     else if (found) {
         if (found->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             found->params.conditional.condition->used = false;

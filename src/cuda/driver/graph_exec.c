@@ -245,6 +245,9 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
     struct bl_cu_node *node = NULL;
     *bad = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    CUresult result = bl_cu_capture_unsafe();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (!out ||
         flags & ~(unsigned long long)(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                       CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
@@ -255,7 +258,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
     }
     bl_cu_graph_enter();
     struct bl_cu_graph *found = bl_cu_object(graph, BL_CU_GRAPH);
-    CUresult result = found && !found->capturing ? exec_new(found, flags, &exec, &node) : CUDA_ERROR_INVALID_VALUE;
+    result = found && !found->capturing ? exec_new(found, flags, &exec, &node) : CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
         found->instantiated = found->memory;
         exec->source = found->memory ? found->object.handle : 0;
@@ -305,6 +308,9 @@ CUresult bl_cuGraphInstantiateWithParams(CUstream default_stream, CUgraphExec *g
 
 CUresult bl_cuGraphExecDestroy(CUgraphExec graph_exec)
 {
+    CUresult result = bl_cu_capture_unsafe();
+    if (result != CUDA_SUCCESS)
+        return result;
     bl_cu_graph_enter();
     struct bl_cu_exec *exec = bl_cu_object(graph_exec, BL_CU_EXEC);
     bool mine = exec && bl_cu_unpublish(exec);

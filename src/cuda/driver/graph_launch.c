@@ -336,15 +336,14 @@ CUresult bl_cu_exec_launch(struct bl_cu_exec *exec, struct bl_cu_stream *stream)
 
 CUresult bl_cuGraphLaunch(CUgraphExec graph_exec, CUstream stream)
 {
-    struct bl_cu_stream *found = bl_cu_capturing(stream);
-    bool recorded = found != NULL;
-    CUresult result = recorded ? CUDA_SUCCESS : bl_cu_stream_enter(stream, &found);
+    struct bl_cu_stream *found;
+    CUresult result = bl_cu_stream_enter(stream, &found);
     if (result != CUDA_SUCCESS)
         return result;
     struct bl_cu_exec *exec = bl_cu_exec_hold(graph_exec);
     if (!exec)
         return CUDA_ERROR_INVALID_VALUE;
-    result = recorded ? bl_cu_capture_child(found, exec) : bl_cu_exec_launch(exec, found);
+    result = bl_cu_exec_launch(exec, found);
     bl_cu_exec_drop(exec);
     return result;
 }
