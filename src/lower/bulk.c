@@ -4,7 +4,7 @@
  */
 #include "lower/internal.h"
 
-enum { MOST_OPERANDS = 7 };
+enum { MOST_OPERANDS = 7, MAP_SIZE = 128 };
 
 static struct bl_kir_value *generic_of(struct bl_lower *l, const struct bl_lower_address *address)
 {
@@ -138,6 +138,23 @@ static bool bulk_copy(struct bl_lower *l, const struct bl_ptx_instr *i)
     if (counted)
         return find(l, &i->operands[3], BL_KIR_SHARED, &bulk.object) && finish_load(l, i, &bulk, 4);
     bulk.operands[0] = generic_of(l, &bulk.to);
+    emit_bulk(l, bulk.code, bulk.count, bulk.operands);
+    return true;
+}
+
+/* tensormap.cp_fenceproxy [to], [from], 128: all lanes copy the same. */
+bool bl_lower_copy_map(struct bl_lower *l, const struct bl_ptx_instr *i)
+{
+    struct bulk bulk = {.code = BL_KIR_BULK(BL_KIR_BULK_COPY, 0, 0, 0), .count = 4};
+    struct bl_lower_address from;
+
+    if (i->operand_count < 3 || !find(l, &i->operands[0], BL_KIR_GLOBAL, &bulk.to) ||
+        !find(l, &i->operands[1], BL_KIR_SHARED, &from))
+        return false;
+    bulk.operands[0] = generic_of(l, &bulk.to);
+    bulk.operands[1] = generic_of(l, &from);
+    bulk.operands[2] = bl_lower_const(l, BL_KIR_I64, MAP_SIZE);
+    bulk.operands[3] = bl_lower_const(l, BL_KIR_I64, UINT16_MAX);
     emit_bulk(l, bulk.code, bulk.count, bulk.operands);
     return true;
 }

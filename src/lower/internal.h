@@ -152,6 +152,7 @@ bool bl_lower_is_small(enum bl_ptx_type type); /* smallfloat.c: a pair of at mos
 bool bl_lower_cvt_small(struct bl_lower *l, const struct bl_ptx_instr *i);
 /* Transactions of `bytes` are done at the barrier object. */
 void bl_lower_complete_tx(struct bl_lower *l, const struct bl_lower_address *address, struct bl_kir_value *bytes);
+bool bl_lower_copy_map(struct bl_lower *l, const struct bl_ptx_instr *i); /* bulk.c: tensormap.cp_fenceproxy */
 bool bl_lower_bulk(struct bl_lower *l, const struct bl_ptx_instr *i);     /* bulk.c: cp.async.bulk, cp.reduce.async.bulk */
 bool bl_lower_st_async(struct bl_lower *l, const struct bl_ptx_instr *i); /* with a barrier object */
 bool bl_lower_atom_of(const struct bl_ptx_instr *i, enum bl_kir_atom *atom);

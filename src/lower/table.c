@@ -47,7 +47,7 @@ const char *bl_lower_advice(const struct bl_ptx_instr *i)
         return "no memory is at one address for several devices here: take the program's path for devices without "
                "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, or use ld, st and red for each device's own memory";
     case BL_PTX_OP_tensormap:
-        return "make every tensor map on the host, by cuTensorMapEncodeTiled, and pass it as a __grid_constant__ parameter";
+        return "make this map on the host, by cuTensorMapEncodeTiled; strides: compile with CUDA 12.5 or later";
     case BL_PTX_OP_clusterlaunchcontrol:
         return "blocks can't take over others' work here: compile for sm_90, and launch a grid that loops over its work";
     case BL_PTX_OP_cp:

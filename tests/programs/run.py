@@ -14,10 +14,11 @@ def newest(paths):
 
 
 def architecture(source):
-    """Of a program that says `// arch: 90` in its first line; else the oldest that nvcc 13 makes."""
+    """Of a program that says `// arch: 90` in its first line; else the oldest that nvcc 13 makes. -arch knows no 90a."""
     with open(source) as text:
         first = text.readline()
-    return "compute_" + (first.split("arch:")[1].strip() if "arch:" in first else "75")
+    name = "compute_" + (first.split("arch:")[1].strip() if "arch:" in first else "75")
+    return "-arch=" + name if name[-1].isdigit() else "-gencode=arch=%s,code=%s" % (name, name)
 
 
 def compile_program(prefix, folder, compiler, sources):
@@ -32,7 +33,7 @@ def compile_program(prefix, folder, compiler, sources):
     if os.path.exists(program) and os.path.getmtime(program) > newest(sources + [b for b in beside if os.path.exists(b)]) and not own:
         return program
     made = "%s.%d" % (program, os.getpid())  # tests of one program run side by side
-    command += ["-w", "-std=c++17", "-arch=" + architecture(sources[0]), "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else []) + (["-cudart", "shared"] if shared else [])
+    command += ["-w", "-std=c++17", architecture(sources[0]), "-lcuda", "-o", made] + (["-rdc=true"] if len(sources) > 1 else []) + (["-cudart", "shared"] if shared else [])
     done = subprocess.run(command + sources, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print(done.stdout)

@@ -224,8 +224,12 @@ static const char *open_tile(struct tile *tile, const struct bl_cpu_warp *warp, 
         tile->at[d] = (int64_t)operands[(2 + d) * BL_WARP];
     }
     /* PTX ISA, 5.5.3.1: the address of the bounding box is a multiple of 16; else hardware, too, has an illegal instruction. */
-    if (tile->at[0] * (int64_t)tile->size % PIECE)
-        return "the first coordinate of a tile, in bytes, must be a multiple of 16: begin the tile earlier, or copy by threads";
+    if ((map->base + (uint64_t)tile->at[0] * tile->size) % PIECE)
+        return "a tile begins at no multiple of 16 bytes in the tensor: its first coordinate is at fault, or the tensor's address; "
+               "begin the tile earlier, or copy by threads";
+    for (uint32_t d = 0; d + 1 < dimensions; d++)
+        if (map->strides[d] % PIECE)
+            return "a tensor map with a stride that is no multiple of 16 bytes";
     tile->shared = (uint8_t *)(uintptr_t)operands[0];
     tile->place = (uint32_t)(operands[0] - (uint64_t)(uintptr_t)warp->shared) & ((1u << BL_KIR_CLUSTER_SHIFT) - 1);
     if ((uint64_t)tile->rows * tile->row > 1u << BL_KIR_CLUSTER_SHIFT || tile->row % PIECE)
