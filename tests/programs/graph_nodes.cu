@@ -20,6 +20,13 @@ __global__ void choose(cudaGraphConditionalHandle handle, const int *value)
     cudaGraphSetConditional(handle, *value);
 }
 
+#define EQUAL(got, want)                                                                                                           \
+    do {                                                                                                                           \
+        int equal_got = (got), equal_want = (want);                                                                                \
+        if (equal_got != equal_want)                                                                                               \
+            printf("%s:%d: %s is %d, expected %d\n", __FILE__, __LINE__, #got, equal_got, equal_want), failures++;                 \
+    } while (0)
+
 static cudaGraphNode_t node(cudaGraph_t graph, cudaGraphNode_t after, cudaGraphNodeParams *params)
 {
     cudaGraphNode_t made = NULL;
@@ -89,15 +96,14 @@ static void plain_nodes(int *a, int *b)
     last = node(graph, last, &copy);
     cudaMemcpy3DParms found = {};
     CHECK(cudaGraphMemcpyNodeGetParams(last, &found));
-    REQUIRE(found.srcPtr.ptr == a && found.dstPtr.ptr == b && found.dstPtr.pitch == 64 && found.extent.width == 16 &&
-            found.extent.height == 4);
+    REQUIRE(found.srcPtr.ptr == a && found.dstPtr.ptr == b);
+    REQUIRE(found.dstPtr.pitch == 64);
+    REQUIRE(found.extent.width == 16 && found.extent.height == 4);
     CHECK(cudaGraphAddMemcpyNodeToSymbol(&last, graph, &last, 1, variable, host, 3 * sizeof(int), sizeof(int), cudaMemcpyHostToDevice));
     CHECK(cudaGraphAddMemcpyNodeFromSymbol(&last, graph, &last, 1, back, variable, 4 * sizeof(int), 0, cudaMemcpyDeviceToHost));
-    EXPECT(cudaGraphAddMemcpyNodeFromSymbol(&last, graph, NULL, 0, back, variable, 5 * sizeof(int), 0, cudaMemcpyDeviceToHost),
-           cudaErrorInvalidValue);
-    cudaGetLastError();
     run(graph, 1);
-    REQUIRE(a[0] == 12 && a[31] == 12 && b[0] == 12 && b[3] == 12 && b[4] == 0 && b[16] == 12 && b[48] == 12);
+    REQUIRE(a[0] == 12 && a[31] == 12);
+    REQUIRE(b[0] == 12 && b[3] == 12 && b[4] == 0 && b[16] == 12 && b[48] == 12);
     REQUIRE(back[0] == 1 && back[1] == 10 && back[3] == 30);
 }
 
@@ -118,7 +124,7 @@ static void conditions(int *data, int *value)
         *value = answer;
         *data = 0;
         run(graph, 2);
-        REQUIRE(*data == (answer ? 22 : 202));
+        EQUAL(*data, answer ? 22 : 202);
     }
 
     // A loop whose handle begins with 1 in each launch.
@@ -131,7 +137,8 @@ static void conditions(int *data, int *value)
     *left = 50;
     *data = 0;
     run(graph, 2);
-    REQUIRE(*data == 51 && *left == -1);
+    EQUAL(*data, 51);
+    EQUAL(*left, -1);
 
     for (int answer = 0; answer < 4; answer++) { // a choice of three
         CHECK(cudaGraphCreate(&graph, 0));
@@ -144,7 +151,7 @@ static void conditions(int *data, int *value)
         *value = answer;
         *data = 0;
         run(graph, 1);
-        REQUIRE(*data == (answer == 0 ? 1 : answer == 1 ? 10 : answer == 2 ? 100 : 0));
+        EQUAL(*data, answer == 0 ? 1 : answer == 1 ? 10 : answer == 2 ? 100 : 0);
     }
 
     // A loop in a branch.
@@ -159,13 +166,17 @@ static void conditions(int *data, int *value)
     *left = 5;
     *data = 0;
     run(graph, 1);
-    REQUIRE(*data == 5 && *left == 0);
+    EQUAL(*data, 5);
+    EQUAL(*left, 0);
 }
 
-static void memory_operations(unsigned *words)
+// Of memory that is not managed: CUDA driver API, stream memory operations.
+static void memory_operations()
 {
     cudaGraph_t graph;
+    unsigned *words, result = 0;
     CUstreamBatchMemOpParams ops[2] = {};
+    CHECK(cudaMalloc(&words, 256));
     ops[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     ops[0].writeValue.address = (CUdeviceptr)(uintptr_t)words;
     ops[0].writeValue.value = 77;
@@ -174,7 +185,6 @@ static void memory_operations(unsigned *words)
     ops[1].waitValue.value = 77;
     ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     CUDA_BATCH_MEM_OP_NODE_PARAMS params = {}, found = {};
-    CHECK(cudaFree(0));
     CHECK((cudaError_t)cuCtxGetCurrent(&params.ctx));
     params.count = 2;
     params.paramArray = ops;
@@ -182,11 +192,14 @@ static void memory_operations(unsigned *words)
     CHECK(cudaGraphCreate(&graph, 0));
     CHECK((cudaError_t)cuGraphAddBatchMemOpNode((CUgraphNode *)&made, (CUgraph)graph, NULL, 0, &params));
     CHECK((cudaError_t)cuGraphBatchMemOpNodeGetParams((CUgraphNode)made, &found));
-    REQUIRE(found.count == 2 && found.paramArray[0].writeValue.value == 77);
+    EQUAL(found.count, 2);
+    EQUAL(found.paramArray[0].writeValue.value, 77);
     int one = 1;
     kernel(graph, made, (void *)add, 1, &words, &one);
     run(graph, 3);
-    REQUIRE(*words == 78);
+    CHECK(cudaMemcpy(&result, words, sizeof(result), cudaMemcpyDeviceToHost));
+    EQUAL(result, 78);
+    CHECK(cudaFree(words));
 }
 
 static void updates(int *data)
@@ -203,28 +216,32 @@ static void updates(int *data)
     last = kernel(other, NULL, (void *)add, 1, &data, &two);
     cudaGraphNode_t second = kernel(other, last, (void *)add, 1, &data, &two);
     CHECK(cudaGraphExecUpdate(exec, other, &info));
-    REQUIRE(info.result == cudaGraphExecUpdateSuccess);
+    EQUAL(info.result, cudaGraphExecUpdateSuccess);
     *data = 0;
     CHECK(cudaGraphLaunch(exec, 0));
     CHECK(cudaDeviceSynchronize());
-    REQUIRE(*data == 4);
+    EQUAL(*data, 4);
     kernel(other, second, (void *)add, 1, &data, &two);
     EXPECT(cudaGraphExecUpdate(exec, other, &info), cudaErrorGraphExecUpdateFailure);
-    REQUIRE(info.result == cudaGraphExecUpdateErrorTopologyChanged);
+    EQUAL(info.result, cudaGraphExecUpdateErrorTopologyChanged);
     cudaGetLastError();
     CHECK(cudaGraphLaunch(exec, 0));
     CHECK(cudaDeviceSynchronize());
-    REQUIRE(*data == 8);
+    EQUAL(*data, 8);
 
     char path[] = "/tmp/graph_nodes_XXXXXX", text[4096] = {};
     int file = mkstemp(path);
     REQUIRE(file >= 0);
+    close(file);
     CHECK(cudaGraphDebugDotPrint(other, path, 0));
-    FILE *dot = fdopen(file, "r");
-    fread(text, 1, sizeof(text) - 1, dot);
-    fclose(dot);
+    FILE *dot = fopen(path, "r");
+    REQUIRE(dot && fread(text, 1, sizeof(text) - 1, dot) > 0);
+    if (dot)
+        fclose(dot);
     remove(path);
-    REQUIRE(strstr(text, "digraph") && strstr(text, "KERNEL") && strstr(text, "->") && strstr(text, "add"));
+    for (const char *word : {"digraph", "->", "add"}) // how nodes are described is the driver's affair
+        if (!strstr(text, word))
+            printf("no %s in the text for Graphviz:\n%s\n", word, text), failures++;
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaGraphDestroy(other));
@@ -235,7 +252,7 @@ int main()
     int *a = managed<int>(64), *b = managed<int>(64);
     plain_nodes(a, b);
     conditions(a, b);
-    memory_operations((unsigned *)a);
+    memory_operations();
     updates(a);
     return finish();
 }
