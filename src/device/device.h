@@ -53,6 +53,9 @@ struct bl_kernel_attr {
     uint32_t max_dynamic_shared;          /* now allowed; starts at 48 KiB - static */
     uint32_t required_block[3];           /* .reqntid, 0 none */
     uint32_t cluster[3];                  /* .reqnctapercluster, 0 none */
+    uint32_t max_cluster;                 /* CTAs; .maxclusterrank, 0 none */
+    bool explicit_cluster;                /* no launch without clusters */
+    bool blocks_are_clusters;             /* a launch says how many clusters, of blocks that are required_block */
 };
 
 struct bl_launch {

@@ -49,8 +49,11 @@ static bool parse_function_directive(struct bl_ptx_parser *p, struct bl_ptx_func
     case BL_PTX_DIRECTIVE_maxclusterrank:
         func->maxclusterrank = parse_number(p);
         break;
-    case BL_PTX_DIRECTIVE_explicitcluster:
     case BL_PTX_DIRECTIVE_blocksareclusters:
+        func->blocks_are_clusters = true;
+        func->explicit_cluster = true;
+        break;
+    case BL_PTX_DIRECTIVE_explicitcluster:
         func->explicit_cluster = true;
         break;
     case BL_PTX_DIRECTIVE_noreturn:

@@ -243,7 +243,7 @@ struct bl_ptx_func {
     BL_ARRAY(struct bl_ptx_symbol *) params;
     /* performance directives; 0: not given */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnctapersm, maxnreg, reqnctapercluster[3], maxclusterrank;
-    bool explicit_cluster;
+    bool explicit_cluster, blocks_are_clusters;
     struct bl_sv body;  /* from { to }, both in; empty where there is none */
     struct bl_sv whole; /* the declaration and body as written */
     bool body_parsed;

@@ -338,13 +338,50 @@ static void set_by_attribute()
     EXPECT(cudaGetLastError(), cudaErrorInvalidClusterSize);
 }
 
+// ---- launches that count clusters, of blocks that the kernel says
+
+__global__ void __block_size__((64, 1, 1), (2, 1, 1)) counted(int *out)
+{
+    if (threadIdx.x == blockDim.x - 1)
+        out[blockIdx.x] =
+            gridDim.x * 10000 + blockDim.x * 100 + cg::this_cluster().num_blocks() * 10 + cg::this_cluster().block_rank();
+}
+
+static void counting_clusters()
+{
+    int *out = managed<int>(8);
+    counted<<<4, 1>>>(out);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    for (int i = 0; i < 8; i++)
+        REQUIRE(out[i] == 86420 + i % 2);
+}
+
 // ---- what can't be
+
+__global__ void __cluster_dims__() needs_some(int *out)
+{
+    *out = 1;
+}
+
+__global__ void __launch_bounds__(64, 1, 4) at_most_four(int *out)
+{
+    *out = cg::this_cluster().num_blocks();
+}
 
 static void refusals()
 {
     int *out = managed<int>(64);
     EXPECT(launch(ring, 18, 64, dim3(9), out, 1), cudaErrorInvalidClusterSize);
     EXPECT(launch(ring, 64, 64, dim3(32), out, 1), cudaErrorInvalidClusterSize);
+    cudaGetLastError();
+    out[0] = 0;
+    REQUIRE(launch(needs_some, 4, 64, dim3(2), out) == cudaSuccess && launch(at_most_four, 4, 64, dim3(4), out) == cudaSuccess);
+    CHECK(cudaDeviceSynchronize());
+    REQUIRE(out[0] == 4);
+    needs_some<<<4, 64>>>(out);
+    REQUIRE(cudaGetLastError() != cudaSuccess);
+    REQUIRE(launch(at_most_four, 8, 64, dim3(8), out) != cudaSuccess);
     cudaGetLastError();
 }
 
@@ -355,6 +392,7 @@ int main()
     check_addresses();
     waiting();
     set_by_attribute();
+    counting_clusters();
     refusals();
     return finish();
 }

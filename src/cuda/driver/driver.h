@@ -453,7 +453,7 @@ void bl_cu_library_forget(struct bl_cu_library *library, struct bl_cu_module *mo
 /* ---- launches (launch.c) ----------------------------------------------------------------------- */
 
 /* Whether the device takes a launch of this shape; compiles the kernel the first time. A launch without clusters gets those that
- * the function asks for. */
+ * the function asks for; one that counts clusters gets the grid in CTAs. */
 CUresult bl_cu_launch_check(struct bl_cu_function *function, struct bl_launch *launch);
 /* CTAs of a cluster that any device of capability 9.0 takes, and that a function may be allowed (CUDA C++ Programming Guide, thread
  * block clusters). */

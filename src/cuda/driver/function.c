@@ -71,7 +71,7 @@ static CUresult attribute(const struct bl_cu_function *function, CUfunction_attr
         *value = function->carveout;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-        *value = attr->cluster[0] != 0;
+        *value = attr->cluster[0] || attr->explicit_cluster;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:

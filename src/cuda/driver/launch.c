@@ -102,6 +102,8 @@ CUresult bl_cu_cluster_check(const struct bl_cu_function *function, const uint32
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (bl_cu_required_cluster(function, required) && memcmp(required, sides, sizeof(required)))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (function->attr.max_cluster)
+        most = BL_MIN(most, function->attr.max_cluster);
     return sides[0] * sides[1] * sides[2] > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
 }
 
@@ -112,12 +114,26 @@ static CUresult check_cluster(const struct bl_cu_function *function, const struc
     CUresult result;
 
     if (!sides[0] && !sides[1] && !sides[2])
-        return CUDA_SUCCESS;
+        return function->attr.explicit_cluster ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
     result = bl_cu_cluster_check(function, sides);
     for (int i = 0; i < 3 && result == CUDA_SUCCESS; i++)
         if (launch->grid[i] % sides[i])
             result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return result;
+}
+
+/* __block_size__ in CUDA C++ (Programming Guide, Blocks as Clusters): the launch's grid counts clusters, its block is 1. */
+static CUresult spread_clusters(const struct bl_cu_function *function, struct bl_launch *launch, uint64_t *threads)
+{
+    static const uint32_t one[3] = {1, 1, 1};
+    const struct bl_kernel_attr *attr = &function->attr;
+
+    for (int i = 0; i < 3; i++)
+        if (__builtin_mul_overflow(launch->grid[i], attr->cluster[i], &launch->grid[i]))
+            return CUDA_ERROR_INVALID_VALUE;
+    if (attr->required_block[0] && !memcmp(launch->block, one, sizeof(one)))
+        memcpy(launch->block, attr->required_block, sizeof(launch->block));
+    return check_shape(&function->module->context->device->device->props, launch, threads);
 }
 
 CUresult bl_cu_launch_check(struct bl_cu_function *function, struct bl_launch *launch)
@@ -127,6 +143,8 @@ CUresult bl_cu_launch_check(struct bl_cu_function *function, struct bl_launch *l
     CUresult result = check_shape(&function->module->context->device->device->props, launch, &threads);
     if (result == CUDA_SUCCESS)
         result = bl_cu_function_attr(function);
+    if (result == CUDA_SUCCESS && function->attr.blocks_are_clusters && function->attr.cluster[0])
+        result = spread_clusters(function, launch, &threads);
     if (result == CUDA_SUCCESS && !launch->cluster[0] && bl_cu_required_cluster(function, required))
         memcpy(launch->cluster, required, sizeof(required));
     if (result == CUDA_SUCCESS)

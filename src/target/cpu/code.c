@@ -447,6 +447,9 @@ enum bl_status bl_cpu_kernel_attr(struct bl_device_kernel *kernel, struct bl_ker
     attr->max_dynamic_shared = max_dynamic_shared(kernel);
     memcpy(attr->required_block, kernel->func->reqntid, sizeof(attr->required_block));
     memcpy(attr->cluster, kernel->func->reqnctapercluster, sizeof(attr->cluster));
+    attr->max_cluster = kernel->func->maxclusterrank;
+    attr->explicit_cluster = kernel->func->explicit_cluster;
+    attr->blocks_are_clusters = kernel->func->blocks_are_clusters;
     return BL_OK;
 }
 
