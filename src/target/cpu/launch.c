@@ -142,7 +142,7 @@ static uint32_t cta_shape(const uint32_t *block)
     return block[0] % 16 == 0 ? BL_CPU_CTA_RUNS_16 : block[0] % 8 == 0 ? BL_CPU_CTA_RUNS_8 : BL_CPU_CTA_ANY;
 }
 
-enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *launch, struct bl_error *error)
+enum bl_status bl_cpu_put_launch(struct bl_queue *queue, const struct bl_launch *launch, struct bl_error *error)
 {
     struct bl_cpu_kernel_limits limits;
     const struct bl_cpu_code *code;
@@ -168,8 +168,13 @@ enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *lau
     if ((uint64_t)code->info.static_shared + launch->dynamic_shared > BL_CPU_MAX_SHARED)
         return bl_fail(error, BL_INVALID, "%u + %u bytes of static and dynamic shared memory: a CTA can have %d",
                        code->info.static_shared, launch->dynamic_shared, BL_CPU_MAX_SHARED);
-    bl_cpu_signals_check();
     return submit(queue, launch, code, cluster);
+}
+
+enum bl_status bl_cpu_launch(struct bl_queue *queue, const struct bl_launch *launch, struct bl_error *error)
+{
+    bl_cpu_signals_check();
+    return bl_cpu_put_launch(queue, launch, error);
 }
 
 /* ---- a CTA's place ----------------------------------------------------------------------------------- */

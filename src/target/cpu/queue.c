@@ -423,11 +423,11 @@ static enum bl_status one_step(struct bl_queue *queue, const struct bl_step *ste
 {
     switch (step->kind) {
     case BL_STEP_LAUNCH:
-        return bl_cpu_launch(queue, &step->launch, error);
+        return bl_cpu_put_launch(queue, &step->launch, error);
     case BL_STEP_COPY:
-        return bl_cpu_copy(queue, &step->copy);
+        return bl_cpu_put_copy(queue, &step->copy);
     case BL_STEP_FILL:
-        return bl_cpu_fill(queue, &step->fill);
+        return bl_cpu_put_fill(queue, &step->fill);
     case BL_STEP_HOST_CALL:
         return bl_cpu_host_call(queue, step->host.function, step->host.data);
     case BL_STEP_RECORD:
@@ -443,6 +443,7 @@ static enum bl_status one_step(struct bl_queue *queue, const struct bl_step *ste
 enum bl_status bl_cpu_batch(struct bl_queue *queue, const struct bl_step *steps, size_t count, struct bl_error *error)
 {
     enum bl_status status = BL_OK;
+    bl_cpu_signals_check();
     for (size_t i = 0; i < count && status == BL_OK; i++)
         status = one_step(queue, &steps[i], error);
     return status;

@@ -134,6 +134,11 @@ bool bl_cpu_value_done(struct bl_cpu_runner *runner, struct bl_cpu_command *comm
 /* queue.c; lock held. Lets queues go on whose value came. */
 void bl_cpu_values_poll(struct bl_cpu_runner *runner);
 
+/* The calls of runtime.h but for bl_cpu_signals_check, which their caller has made. */
+enum bl_status bl_cpu_put_launch(struct bl_queue *queue, const struct bl_launch *launch, struct bl_error *error);
+enum bl_status bl_cpu_put_copy(struct bl_queue *queue, const struct bl_copy *copy);
+enum bl_status bl_cpu_put_fill(struct bl_queue *queue, const struct bl_fill *fill);
+
 /* ---- threads (pool.c) ------------------------------------------------------------------------- */
 
 struct bl_cpu_cost { /* what a kernel's CTA took, for the choice whom to wake */
@@ -389,7 +394,7 @@ void bl_cpu_help_bulk(struct bl_cpu_warp *warp, uint32_t lanes, uint32_t code, c
 void bl_cpu_help_free(struct bl_cpu_warp *warp, uint32_t lanes, const uint64_t *blocks);
 
 /* fault.c */
-void bl_cpu_signals_check(void); /* our handlers stand; called by every launch */
+void bl_cpu_signals_check(void); /* our handlers stand; called by every launch, copy, fill and batch: a system call */
 void bl_cpu_thread_ready(void);  /* this thread has a stack for signal handlers */
 void bl_cpu_worker_signals(sigset_t *blocked);
 void bl_cpu_core_known(struct bl_cpu_core *core);

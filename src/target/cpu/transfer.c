@@ -77,7 +77,6 @@ static enum bl_status submit(struct bl_queue *queue, struct bl_cpu_transfer *tra
     uint64_t bytes = transfer->width * transfer->rows;
     cut_line(transfer);
     transfer->rows_a_piece = BL_MAX((uint64_t)1, PIECE_BYTES / transfer->width);
-    bl_cpu_signals_check();
     enum bl_status status = bl_cpu_command_begin(queue, BL_CPU_TRANSFER, &command);
     if (status != BL_OK)
         return status;
@@ -95,7 +94,7 @@ static bool dense(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitc
     return (height == 1 || pitch == width) && (depth == 1 || slice_pitch == width * height);
 }
 
-enum bl_status bl_cpu_copy(struct bl_queue *queue, const struct bl_copy *copy)
+enum bl_status bl_cpu_put_copy(struct bl_queue *queue, const struct bl_copy *copy)
 {
     uint64_t rows, bytes;
     if (!copy->width || !copy->height || !copy->depth || copy->to == copy->from)
@@ -120,7 +119,7 @@ enum bl_status bl_cpu_copy(struct bl_queue *queue, const struct bl_copy *copy)
     return submit(queue, &transfer);
 }
 
-enum bl_status bl_cpu_fill(struct bl_queue *queue, const struct bl_fill *fill)
+enum bl_status bl_cpu_put_fill(struct bl_queue *queue, const struct bl_fill *fill)
 {
     uint64_t width, bytes;
     if (fill->value_size != 1 && fill->value_size != 2 && fill->value_size != 4)
@@ -144,4 +143,16 @@ enum bl_status bl_cpu_fill(struct bl_queue *queue, const struct bl_fill *fill)
         transfer.rows = transfer.height = 1;
     }
     return submit(queue, &transfer);
+}
+
+enum bl_status bl_cpu_copy(struct bl_queue *queue, const struct bl_copy *copy)
+{
+    bl_cpu_signals_check();
+    return bl_cpu_put_copy(queue, copy);
+}
+
+enum bl_status bl_cpu_fill(struct bl_queue *queue, const struct bl_fill *fill)
+{
+    bl_cpu_signals_check();
+    return bl_cpu_put_fill(queue, fill);
 }
