@@ -47,7 +47,8 @@ const char *bl_lower_advice(const struct bl_ptx_instr *i)
         return "no memory is at one address for several devices here: take the program's path for devices without "
                "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, or use ld, st and red for each device's own memory";
     case BL_PTX_OP_tensormap:
-        return "make this map on the host, by cuTensorMapEncodeTiled; strides: compile with CUDA 12.5 or later";
+        return HAS(global_stride) ? "compile with CUDA 12.5 or later, or make this map on the host, by cuTensorMapEncodeTiled"
+                                  : "make this map on the host, by cuTensorMapEncodeTiled";
     case BL_PTX_OP_clusterlaunchcontrol:
         return "blocks can't take over others' work here: compile for sm_90, and launch a grid that loops over its work";
     case BL_PTX_OP_cp:
