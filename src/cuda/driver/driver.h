@@ -212,7 +212,6 @@ CUresult bl_cu_stream_wait(struct bl_cu_stream *stream);
 /* ---- capture (capture.c) ------------------------------------------------------------------------ */
 
 struct bl_cu_event;
-struct bl_cu_exec;
 extern atomic_uint bl_cu_captures; /* how many go on */
 /* For calls that a capture records: the stream if it is being captured, else NULL. */
 struct bl_cu_stream *bl_cu_capturing_slow(CUstream handle);

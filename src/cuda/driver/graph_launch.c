@@ -334,6 +334,8 @@ CUresult bl_cu_exec_launch(struct bl_cu_exec *exec, struct bl_cu_stream *stream)
     return result;
 }
 
+/* A capturing stream takes no graph, in any mode, and the capture is asked before the handle is looked at (an H200:
+ * tests/api/calls_graph_rest.cu). */
 CUresult bl_cuGraphLaunch(CUgraphExec graph_exec, CUstream stream)
 {
     struct bl_cu_stream *found;
